@@ -70,7 +70,10 @@ const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
 };
 
 /** Where the first object or list is that holds a call of another tool's edit, as far as `isCall` says. */
-const callIn = (answer: string, isCall: (value: Json) => boolean): [number, AnswerFormat] | null => {
+const callIn = (
+  answer: string,
+  isCall: (value: Json) => boolean,
+): [number, AnswerFormat] | null => {
   const start = /^[ \t]*(?=\{|\[\s*\{)|(?=\{[ \t]*")/gm;
   for (let tried = 0; tried < JSON_CANDIDATES; tried += 1) {
     const match = start.exec(answer);
@@ -169,7 +172,11 @@ export class Outside {
     const openings = OPENINGS.flatMap(([format, line]) =>
       format === 'whole-file' ? [] : [bare.search(line)],
     );
-    const objects = [jsonFormat(bare)?.[0] ?? -1, callIn(bare, holdsCall)?.[0] ?? -1, editObjectIn(bare)];
+    const objects = [
+      jsonFormat(bare)?.[0] ?? -1,
+      callIn(bare, holdsCall)?.[0] ?? -1,
+      editObjectIn(bare),
+    ];
     const lineOf = (of: string, at: number): number =>
       at < 0 ? Infinity : of.slice(0, at).split('\n').length - 1;
     const malformed = MALFORMED.map((line) => lineOf(text, text.search(line)));

@@ -69,7 +69,8 @@ const settle = (
 ): Pick<ReadResponse, 'reading' | 'files'> => {
   const settlement = new Settlement(context, notes);
   const inSections = edits.filter(({ hint }) => hint.rules.sections !== null);
-  const others = inSections.length === 0 ? edits : edits.filter(({ hint }) => hint.rules.sections === null);
+  const others =
+    inSections.length === 0 ? edits : edits.filter(({ hint }) => hint.rules.sections === null);
   const files = settlement.takeSections(inSections) + settlement.takeFiles(others);
   return { reading: settlement.reading(summary), files };
 };

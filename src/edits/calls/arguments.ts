@@ -39,6 +39,12 @@ export const argumentOf = (key: string): Argument | null => {
   return MEANS.get(plain) ?? (OTHER_PATHS.has(plain) ? 'path' : null);
 };
 
+/** Is it a key that calls have, with a meaning or without? */
+export const isKeyOfCalls = (key: string): boolean => {
+  const plain = plainKey(key);
+  return argumentOf(key) !== null || IGNORED.has(plain) || IF_FALSE.has(plain);
+};
+
 /** The arguments of a call, each with the key that it has in the response. */
 export interface Arguments {
   readonly values: ReadonlyMap<Argument, { readonly key: string; readonly value: Json }>;
@@ -105,6 +111,7 @@ const MAY_HAVE: Readonly<Partial<Record<Meaning, readonly Argument[]>>> = {
   replace: ['all', 'count', 'mode'],
   write: ['mode'],
   create: ['mode'],
+  end: ['mode'],
   patch: ['path'],
 };
 
@@ -121,7 +128,11 @@ export const missing = (
 
 /** Returns the key of an argument that a meaning does not have; null: there is none. */
 export const besides = (meaning: Meaning, { values }: Arguments): string | null => {
-  const allowed = new Set<Argument>([...NEEDED[meaning].flat(), ...(MAY_HAVE[meaning] ?? []), 'command']);
+  const allowed = new Set<Argument>([
+    ...NEEDED[meaning].flat(),
+    ...(MAY_HAVE[meaning] ?? []),
+    'command',
+  ]);
   const other = [...values].find(([argument]) => !allowed.has(argument));
   return other?.[1].key ?? null;
 };
@@ -134,7 +145,11 @@ export const bestForm = (forms: readonly CallForm[], args: Arguments): CallForm 
       ([argument, key]) =>
         plainKey(args.values.get(argument as Argument)?.key ?? '') === plainKey(key),
     );
-    const lacking = own.filter(([argument]) => NEEDED[form.meaning].flat().includes(argument as Argument) && !args.values.has(argument as Argument));
+    const lacking = own.filter(
+      ([argument]) =>
+        NEEDED[form.meaning].flat().includes(argument as Argument) &&
+        !args.values.has(argument as Argument),
+    );
     return spelled.length - 10 * lacking.length;
   };
   return [...forms].sort((a, b) => score(b) - score(a))[0] ?? null;
@@ -142,7 +157,9 @@ export const bestForm = (forms: readonly CallForm[], args: Arguments): CallForm 
 
 /** Spellings of a text that only sketches have. */
 const SKETCHED: ReadonlySet<string> = new Set(
-  CALL_FORMS.flatMap(({ meaning, keys }) => (meaning === 'sketch' ? [plainKey(keys.text ?? '')] : [])),
+  CALL_FORMS.flatMap(({ meaning, keys }) =>
+    meaning === 'sketch' ? [plainKey(keys.text ?? '')] : [],
+  ),
 );
 
 /** Returns what a call without a known name means, by its keys; null: nothing. */
@@ -175,10 +192,29 @@ const saysEdit = (object: Readonly<Record<string, Json>>, name: string | null): 
 
 /** A name and the key of what it is called with, in the envelopes of APIs. */
 const NAME_KEYS = ['name', 'tool', 'tool_name', 'toolName', 'recipient_name', 'function', 'action'];
-const ARGUMENT_KEYS = ['arguments', 'args', 'input', 'parameters', 'params', 'tool_input', 'toolInput', 'action_input', 'actionInput'];
+const ARGUMENT_KEYS = [
+  'arguments',
+  'args',
+  'input',
+  'parameters',
+  'params',
+  'tool_input',
+  'toolInput',
+  'action_input',
+  'actionInput',
+];
 /** Keys of lists of calls, and of one. */
 const CALL_LISTS = ['tool_calls', 'toolCalls', 'tool_uses', 'calls', 'choices', 'output', 'parts'];
-const ONE_CALL = ['function_call', 'functionCall', 'function', 'message', 'tool_call', 'toolCall', 'operation', 'content'];
+const ONE_CALL = [
+  'function_call',
+  'functionCall',
+  'function',
+  'message',
+  'tool_call',
+  'toolCall',
+  'operation',
+  'content',
+];
 const NESTING = 6; // bound: Envelopes within each other.
 
 /** What an object of a response holds: its calls in order, and the text beside them. */
@@ -201,7 +237,8 @@ export const jsonIn = (text: string): Json | undefined => {
 /** Takes the calls out of the envelopes of APIs. */
 export const unwrapped = (value: Json, depth = 0): Unwrapped => {
   if (depth > NESTING) return NOTHING;
-  if (Array.isArray(value)) return joined((value as readonly Json[]).map((item) => unwrapped(item, depth + 1)));
+  if (Array.isArray(value))
+    return joined((value as readonly Json[]).map((item) => unwrapped(item, depth + 1)));
   if (!isJsonObject(value)) return NOTHING;
   return enveloped(value) ?? listed(value, depth) ?? flat(value);
 };
@@ -224,7 +261,8 @@ const enveloped = (value: Readonly<Record<string, Json>>): Unwrapped | null => {
 
 /** Reads the lists of calls that messages of APIs have, and text beside them. */
 const listed = (value: Readonly<Record<string, Json>>, depth: number): Unwrapped | null => {
-  if (value.type === 'text' && typeof value.text === 'string') return { calls: [], texts: [value.text] };
+  if (value.type === 'text' && typeof value.text === 'string')
+    return { calls: [], texts: [value.text] };
   const inside = [...CALL_LISTS, ...ONE_CALL].flatMap((key) => {
     const held = value[key];
     return typeof held === 'object' && held !== null ? [unwrapped(held, depth + 1)] : [];
@@ -245,7 +283,10 @@ const flat = (value: Readonly<Record<string, Json>>): Unwrapped => {
   });
   if (key === undefined) return { calls: [{ name: null, args: value, object: value }], texts: [] };
   const { [key]: name, ...args } = value;
-  return { calls: [{ name: typeof name === 'string' ? name : null, args, object: value }], texts: [] };
+  return {
+    calls: [{ name: typeof name === 'string' ? name : null, args, object: value }],
+    texts: [],
+  };
 };
 
 /** Does a value of JSON hold calls that edit, in whichever envelope? */
@@ -256,5 +297,8 @@ export const holdsCall = (value: Json): boolean =>
 export const looksLikeCall = (value: Json): boolean =>
   unwrapped(value).calls.some(({ name, args }) => {
     const { values } = argumentsOf(args);
-    return formsNamed(name, values.get('command')?.value).length > 0 || meaningByKeys({ values, ignored: [], stranger: null }) !== null;
+    return (
+      formsNamed(name, values.get('command')?.value).length > 0 ||
+      meaningByKeys({ values, ignored: [], stranger: null }) !== null
+    );
   });

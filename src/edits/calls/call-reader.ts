@@ -10,11 +10,7 @@ import { checkPath } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
 import { isJsonObject, type Json } from '../text/json.js';
 import type { ParseContext, Reading, Reason } from '../types.js';
-import {
-  type Argument,
-  type CallForm,
-  type Meaning,
-} from './forms.js';
+import { type Argument, type CallForm, type Meaning } from './forms.js';
 import {
   type Arguments,
   argumentsOf,
@@ -84,7 +80,11 @@ export class CallReader {
   #line: number | null = null;
 
   /** `lineOf`: the 1-based line of the response where an object of it begins. */
-  constructor(context: ParseContext, rules: DialectRules, lineOf: (object: Json) => number | null = () => null) {
+  constructor(
+    context: ParseContext,
+    rules: DialectRules,
+    lineOf: (object: Json) => number | null = () => null,
+  ) {
     this.#context = context;
     this.#rules = rules;
     this.#lineOf = lineOf;
@@ -102,14 +102,24 @@ export class CallReader {
   /** Returns all edits, or why they cannot be used. */
   finish(notes: readonly Reason[] = []): ParsedResponse {
     if (this.#count === 0) {
-      const why = this.#passed > 0 ? 'The answer contains only calls that edit nothing.' : 'The answer contains no edit.';
+      const why =
+        this.#passed > 0
+          ? 'The answer contains only calls that edit nothing.'
+          : 'The answer contains no edit.';
       return unread(invalid('no_edits', why));
     }
     const fault = this.#mixed();
     if (fault !== null) return unread(fault, this.#count);
     const keys = [...this.#ignored].slice(0, KEYS_NOTED).map((key) => `\`${key}\``);
     const own: Reason[] =
-      keys.length === 0 ? [] : [{ code: 'ignored_keys', message: `Keys without a meaning for the edit were ignored: ${keys.join(', ')}.` }];
+      keys.length === 0
+        ? []
+        : [
+            {
+              code: 'ignored_keys',
+              message: `Keys without a meaning for the edit were ignored: ${keys.join(', ')}.`,
+            },
+          ];
     return parsed(this.#edits, this.#count, [...notes, ...this.#notes, ...own]);
   }
 
@@ -120,13 +130,24 @@ export class CallReader {
     const named = formsNamed(call.name, command);
     const form = bestForm(named, args);
     const told: Told = { call, form, args, outer };
-    if (args.stranger !== null) return this.#bad('unknown_key', this.#stranger(told, args.stranger));
     if (form?.meaning === 'none') {
       this.#passed += 1;
       const name = call.name ?? String(command);
-      this.#notes.push({ code: 'call_ignored', message: `The call \`${name.slice(0, NAME_CHARS)}\` edits nothing and was ignored.` });
+      this.#notes.push({
+        code: 'call_ignored',
+        message: `The call \`${name.slice(0, NAME_CHARS)}\` edits nothing and was ignored.`,
+      });
       return null;
     }
+    if (form?.meaning === 'unread') {
+      const why = UNREAD[form.names[0] ?? ''] ?? UNREAD.undo ?? '';
+      return this.#bad(
+        'call_unread',
+        `The answer looks like ${labelOf(told)}, which is not read. ${why}`,
+      );
+    }
+    if (args.stranger !== null)
+      return this.#bad('unknown_key', this.#stranger(told, args.stranger));
     for (const key of args.ignored) this.#ignored.add(key);
     return args.values.has('edits') ? this.#list(told) : this.#one(told);
   }
@@ -137,8 +158,11 @@ export class CallReader {
     const stated = args.values.get('edits')?.value ?? null;
     const held = typeof stated === 'string' ? (jsonIn(stated) ?? null) : stated;
     const items = isJsonObject(held) ? [held] : held;
-    if (!Array.isArray(items)) return this.#bad('no_operations', `\`${this.#keyOf(told, 'edits')}\` is not an array.`, null);
-    const beside = [...args.values].find(([argument]) => !['edits', 'path', 'mode', 'command', 'all'].includes(argument));
+    if (!Array.isArray(items))
+      return this.#bad('no_operations', `\`${this.#keyOf(told, 'edits')}\` is not an array.`, null);
+    const beside = [...args.values].find(
+      ([argument]) => !['edits', 'path', 'mode', 'command', 'all'].includes(argument),
+    );
     if (beside !== undefined) return this.#bad('unknown_key', this.#stranger(told, beside[1].key));
     const path = args.values.has('path') ? this.#text(told, 'path') : outer;
     if (typeof path !== 'string' && path !== null) return path;
@@ -154,7 +178,7 @@ export class CallReader {
 
   /** Reads an edit: what it means, and whether all is there. */
   #one(told: Told): Reading | null {
-    const { form, args, outer } = told;
+    const { args, outer } = told;
     const meaning = this.#meaningOf(told);
     if (this.#count >= CALL_EDITS) {
       const message = `The answer contains more than ${CALL_EDITS} edits; at most ${CALL_EDITS} are read.`;
@@ -164,14 +188,11 @@ export class CallReader {
     if (lacking.length > 0) return this.#bad('missing_key', this.#lacking(told, lacking));
     const extra = besides(meaning, args);
     if (extra !== null) return this.#bad('unknown_key', this.#stranger(told, extra));
-    if (meaning === 'unread' || meaning === 'none') {
-      const name = form?.names[0] ?? '';
-      return this.#bad('call_unread', `The answer looks like ${labelOf(told)}, which is not read. ${UNREAD[name] ?? UNREAD.undo ?? ''}`);
-    }
     if (meaning === 'shell') return this.#shell(told);
     if (meaning === 'patch') return this.#patch(told);
     const path = args.values.has('path') ? this.#text(told, 'path') : outer;
-    if (path === null || path === '') return this.#bad('missing_key', this.#lacking(told, ['path']));
+    if (path === null || path === '')
+      return this.#bad('missing_key', this.#lacking(told, ['path']));
     if (typeof path !== 'string') return path;
     if (meaning === 'replace') return this.#replace(told, path);
     if (meaning === 'insert') return this.#insert(told, path);
@@ -191,13 +212,24 @@ export class CallReader {
     if (typeof before !== 'string') return before;
     if (typeof after !== 'string') return after;
     const all = truthOf(told.args.values.get('all')?.value ?? false);
-    if (all === null) return this.#bad('wrong_type', `\`${this.#keyOf(told, 'all')}\` must be true or false.`);
+    if (all === null)
+      return this.#bad('wrong_type', `\`${this.#keyOf(told, 'all')}\` must be true or false.`);
     const stated = told.args.values.get('count')?.value;
     const count = stated === undefined ? null : numberOf(stated);
     if (stated !== undefined && (count === null || count < 1))
-      return this.#bad('wrong_type', `\`${this.#keyOf(told, 'count')}\` must be a number of places.`);
+      return this.#bad(
+        'wrong_type',
+        `\`${this.#keyOf(told, 'count')}\` must be a number of places.`,
+      );
     const everywhere = all || (count !== null && count > 1);
-    this.#addText(told, path, { before, after, everywhere, count: count === 1 && all ? null : count, behind: null, creates: null });
+    this.#addText(told, path, {
+      before,
+      after,
+      everywhere,
+      count: count === 1 && all ? null : count,
+      behind: null,
+      creates: null,
+    });
     return null;
   }
 
@@ -207,16 +239,29 @@ export class CallReader {
     if (typeof after !== 'string') return after;
     const by = values.has('after') ? 'after' : 'before';
     const line = numberOf(values.get(by)?.value ?? null);
-    if (line === null) return this.#bad('wrong_type', `\`${this.#keyOf(told, by)}\` must be the number of a line.`);
+    if (line === null)
+      return this.#bad('wrong_type', `\`${this.#keyOf(told, by)}\` must be the number of a line.`);
     // Of `insert_content` 0 is the end of the file.
     const before = line === 0 ? 'end' : line - 1;
-    this.#addText(told, path, { before: '', after, everywhere: false, count: null, behind: by === 'after' ? line : before, creates: null });
+    this.#addText(told, path, {
+      before: '',
+      after,
+      everywhere: false,
+      count: null,
+      behind: by === 'after' ? line : before,
+      creates: null,
+    });
     return null;
   }
 
   /** Reads what the whole file holds afterwards, or that it goes. */
   #whole(told: Told, path: string, meaning: Meaning): Reading | null {
-    const hint = { index: this.#count, responseLine: told.call.line, section: this.#section, rules: wholeFile.rules };
+    const hint = {
+      index: this.#count,
+      responseLine: told.call.line,
+      section: this.#section,
+      rules: wholeFile.rules,
+    };
     if (meaning === 'delete') {
       this.#add({ kind: 'delete', path, before: null, after: null, hint });
       return null;
@@ -225,21 +270,45 @@ export class CallReader {
     if (typeof text !== 'string') return text;
     if (meaning === 'write') {
       this.#written.set(this.#count, text);
-      this.#add({ kind: 'write', path, before: null, after: answerIndex(text), hint: { ...hint, unfenced: false, refusal: null } });
+      this.#add({
+        kind: 'write',
+        path,
+        before: null,
+        after: answerIndex(text),
+        hint: { ...hint, unfenced: false, refusal: null },
+      });
       return null;
     }
     const creates = `${path} exists already, and ${labelOf(told)} ${meaning === 'sketch' ? 'may leave lines out' : 'is for new files'}. ${SEND_STRINGS}`;
     const behind = meaning === 'end' ? 'end' : null;
-    this.#addText(told, path, { before: '', after: text, everywhere: false, count: null, behind, creates });
+    this.#addText(told, path, {
+      before: '',
+      after: text,
+      everywhere: false,
+      count: null,
+      behind,
+      creates,
+    });
     return null;
   }
 
   #addText(
     told: Told,
     path: string,
-    { before, after, ...more }: Pick<TextEdit, 'before' | 'after'> & Pick<TextEdit['hint'], 'everywhere' | 'count' | 'behind' | 'creates'>,
+    {
+      before,
+      after,
+      ...more
+    }: Pick<TextEdit, 'before' | 'after'> &
+      Pick<TextEdit['hint'], 'everywhere' | 'count' | 'behind' | 'creates'>,
   ): void {
-    const hint = { index: this.#count, responseLine: told.call.line, section: null, rules: this.#rules, ...more };
+    const hint = {
+      index: this.#count,
+      responseLine: told.call.line,
+      section: null,
+      rules: this.#rules,
+      ...more,
+    };
     const [old, fresh] = [before, after].map((text) => text.replaceAll('\r\n', '\n'));
     this.#add({ kind: 'text', path, before: old ?? '', after: fresh ?? '', hint });
   }
@@ -260,28 +329,54 @@ export class CallReader {
     const diff = this.#text(told, 'diff');
     if (typeof diff !== 'string') return diff;
     const added = /^(?:\+.*(?:\n|$))+$/.test(diff);
-    if (added) return this.#nested(told, beginPatch, `*** Begin Patch\n*** Add File: ${path}\n${diff.replace(/\n$/, '')}\n*** End Patch`, this.#context);
+    if (added)
+      return this.#nested(
+        told,
+        beginPatch,
+        `*** Begin Patch\n*** Add File: ${path}\n${diff.replace(/\n$/, '')}\n*** End Patch`,
+        this.#context,
+      );
     const dialect = GRAMMARS.find(([opening]) => opening.test(diff))?.[1];
     if (dialect === undefined) {
       const message = `The \`${this.#keyOf(told, 'diff')}\` of ${labelOf(told)} has neither a block \`<<<<<<< SEARCH\` nor a hunk \`@@\`. Send one of them.`;
       return this.#bad('call_unread', message);
     }
     const file = this.#context.files.get(path) ?? { bytes: null, text: null };
-    return this.#nested(told, dialect, diff, { ...this.#context, files: new Map([[path, file]]) }, path);
+    return this.#nested(
+      told,
+      dialect,
+      diff,
+      { ...this.#context, files: new Map([[path, file]]) },
+      path,
+    );
   }
 
   /** Reads the text of a call in the dialect that it is written in; `only`: the path that all of it must be about. */
-  #nested(told: Told, dialect: Dialect, body: string, context: ParseContext, only: string | null = null): Reading | null {
+  #nested(
+    told: Told,
+    dialect: Dialect,
+    body: string,
+    context: ParseContext,
+    only: string | null = null,
+  ): Reading | null {
     const { line } = told.call;
     const inside = dialect.parse(body.replace(/\r\n/g, '\n'), { ...context, whole: true });
     const { fault, edits, count } = inside;
     if (fault !== null) return this.#inside(fault, told);
     const other = only === null ? undefined : edits.find((edit) => edit.path !== only);
     if (other !== undefined)
-      return this.#bad('names_differ', `${labelOf(told)} is about ${only ?? ''}, and its \`diff\` names ${other.path ?? 'another file'}. Send a call for each file.`);
+      return this.#bad(
+        'names_differ',
+        `${labelOf(told)} is about ${only ?? ''}, and its \`diff\` names ${other.path ?? 'another file'}. Send a call for each file.`,
+      );
     for (const edit of edits) {
       const { index, section } = edit.hint;
-      const hint = { ...edit.hint, index: index + this.#count, section: section === null ? null : section + this.#section, responseLine: line };
+      const hint = {
+        ...edit.hint,
+        index: index + this.#count,
+        section: section === null ? null : section + this.#section,
+        responseLine: line,
+      };
       this.#edits.push({ ...edit, hint } as Edit);
     }
     this.#count += count;
@@ -318,9 +413,14 @@ export class CallReader {
       for (const path of pathsOf(edit)) {
         const known = kinds.get(path);
         if (known === undefined) kinds.set(path, kind);
-        else if (known === 'whole' && kind === 'text' && this.#becomesText(path, i)) kinds.set(path, 'text');
+        else if (known === 'whole' && kind === 'text' && this.#becomesText(path, i))
+          kinds.set(path, 'text');
         else if (known !== kind)
-          return invalid('calls_mixed', `${path} is edited by calls of different kinds. Send all edits of a file in one kind of call.`, edit.hint.index);
+          return invalid(
+            'calls_mixed',
+            `${path} is edited by calls of different kinds. Send all edits of a file in one kind of call.`,
+            edit.hint.index,
+          );
       }
     }
     return null;
@@ -334,7 +434,16 @@ export class CallReader {
     if (edit?.kind !== 'write' || at >= before) return false;
     const after = (this.#written.get(edit.hint.index) ?? '').replaceAll('\r\n', '\n');
     const { index, responseLine } = edit.hint;
-    const hint = { index, responseLine, section: null, rules: this.#rules, everywhere: false, count: null, behind: null, creates: null };
+    const hint = {
+      index,
+      responseLine,
+      section: null,
+      rules: this.#rules,
+      everywhere: false,
+      count: null,
+      behind: null,
+      creates: null,
+    };
     this.#edits[at] = { kind: 'text', path: edit.path, before: '', after, hint };
     return true;
   }
@@ -358,7 +467,15 @@ export class CallReader {
 
   #stranger(told: Told, key: string): string {
     const { form } = told;
-    const own = form === null ? Object.values({ file_path: 'file_path', old_string: 'old_string', new_string: 'new_string', replace_all: 'replace_all' }) : Object.values(form.keys);
+    const own =
+      form === null
+        ? Object.values({
+            file_path: 'file_path',
+            old_string: 'old_string',
+            new_string: 'new_string',
+            replace_all: 'replace_all',
+          })
+        : Object.values(form.keys);
     const whose = form === null ? 'An edit' : `The answer looks like ${labelOf(told)}, which`;
     return `${whose} has no key ${quoted(key, NAME_CHARS)}; it has ${own.join(', ')}.`;
   }
@@ -424,7 +541,8 @@ export const patchInCommand = (command: Json): string | null => {
   if (!words.every((word) => typeof word === 'string')) return null;
   const [program = '', ...rest] = words;
   if (program === 'apply_patch' && rest.length === 1) return rest[0] ?? null;
-  const isShell = /^(?:\/bin\/|\/usr\/bin\/)?(?:bash|sh|zsh)$/.test(program) && /^-l?c$/.test(rest[0] ?? '');
+  const isShell =
+    /^(?:\/bin\/|\/usr\/bin\/)?(?:bash|sh|zsh)$/.test(program) && /^-l?c$/.test(rest[0] ?? '');
   const script = isShell && rest.length === 2 ? (rest[1] ?? '') : words.length === 1 ? program : '';
   return HEREDOC.exec(script.replace(/\r\n/g, '\n'))?.[3] ?? null;
 };

@@ -11,7 +11,7 @@
  * it, the content may hold tags of its own, and the call is refused.
  */
 import { type Json, readJson } from '../text/json.js';
-import { argumentOf, argumentsOf, plainKey, unwrapped } from './arguments.js';
+import { argumentOf, isKeyOfCalls, plainKey, unwrapped } from './arguments.js';
 import { CALL_FORMS } from './forms.js';
 
 /** Names of calls that are tags of their own. */
@@ -24,7 +24,7 @@ const TAG_NAMES: readonly string[] = [
 ];
 /** Names of calls whose arguments are attributes. */
 const WITH_ATTRIBUTES = ['file', 'boltAction', 'lov-write'];
-const NAMED = `(?:${TAG_NAMES.join('|')})(?=>)|(?:${WITH_ATTRIBUTES.join('|')})(?=[ \\t][^>\\n]*path=)`;
+const NAMED = `(?:${TAG_NAMES.join('|')})(?=>)|(?:${WITH_ATTRIBUTES.join('|')})(?=[ \\t][^>\\n]*[Pp]ath=)`;
 const OPENING = `<(?:(?:antml:)?invoke[ \\t]+name=|function=\\w|(?:tool_call|tool_use|function_call)>\\s*(?:[{[]|<function=)|${NAMED})`;
 /** Where a line opens a call. */
 export const CALL_TAG = new RegExp(`^[ \\t]*${OPENING}`, 'm');
@@ -69,7 +69,8 @@ export const readTagCall = (text: string, offset: number): TagCall | TagFault | 
   const wrapper = /^<(tool_call|tool_use|function_call)>$/.exec(tag)?.[1];
   if (wrapper !== undefined) return readWrapped(text, stop + 1, wrapper);
   const attributes = new RegExp(`^<(${WITH_ATTRIBUTES.join('|')})[ \\t]`).exec(tag)?.[1];
-  if (attributes !== undefined) return readAttributes(text, { tag, name: attributes, from: stop + 1 });
+  if (attributes !== undefined)
+    return readAttributes(text, { tag, name: attributes, from: stop + 1 });
   return readArguments(text, stop + 1, shapeOf(tag));
 };
 
@@ -147,7 +148,11 @@ const readWrapped = (text: string, from: number, wrapper: string): TagCall | Tag
   const read = readJson(text, start);
   if (read.kind === 'open') return cut(wrapper);
   if (read.kind === 'broken')
-    return { code: 'not_json', message: `The call in \`<${wrapper}>\` is no JSON: ${read.message}.`, isOpen: false };
+    return {
+      code: 'not_json',
+      message: `The call in \`<${wrapper}>\` is no JSON: ${read.message}.`,
+      isOpen: false,
+    };
   const behind = skipSpace(text, read.end);
   if (!text.startsWith(close, behind))
     return behind >= text.length ? cut(wrapper) : strange(wrapper, text.slice(behind));
@@ -164,9 +169,14 @@ const readAttributes = (
   if (end < 0) return cut(name);
   if (!isOnlyEnd(text, end + close.length, close, `<${name} `)) return unclear(name);
   const args: Record<string, Json> = {};
-  for (const [, key = '', value = ''] of tag.matchAll(/([\w-]+)=["']([^"']*)["']/g)) args[key] = value;
+  for (const [, key = '', value = ''] of tag.matchAll(/([\w-]+)=["']([^"']*)["']/g))
+    args[key] = value;
   if (name === 'boltAction' && args.type !== 'file')
-    return { code: 'call_unread', message: `The action ${JSON.stringify(args.type ?? null)} edits no file. Send the edits alone.`, isOpen: false };
+    return {
+      code: 'call_unread',
+      message: `The action ${JSON.stringify(args.type ?? null)} edits no file. Send the edits alone.`,
+      isOpen: false,
+    };
   args.content = withoutEnds(withoutData(text.slice(from, end)));
   return { calls: [{ name, args }], end: end + close.length };
 };
@@ -181,7 +191,8 @@ const readArguments = (text: string, from: number, shape: Shape): TagCall | TagF
     if (at >= text.length) return cut(name);
     if (text.startsWith(close, at)) {
       const end = at + close.length;
-      if (!isOnlyEnd(text, end, close, text.slice(from - close.length + 1, from))) return unclear(name);
+      if (!isOnlyEnd(text, end, close, text.slice(from - close.length + 1, from)))
+        return unclear(name);
       const calls = groups.filter((args) => Object.keys(args).length > 0);
       return { calls: (calls.length === 0 ? [{}] : calls).map((args) => ({ name, args })), end };
     }
@@ -220,7 +231,7 @@ const valueIn = (
     const next = skipSpace(text, end);
     argument.lastIndex = next;
     const key = argument.exec(text)?.[1];
-    const goesOn = key !== undefined && (argumentOf(key) !== null || argumentsOf({ [key]: '' }).stranger === null);
+    const goesOn = key !== undefined && isKeyOfCalls(key);
     const isGroup = GROUPS.has(/^<\/?(\w+)>/.exec(text.slice(next, next + 20))?.[1] ?? '');
     if (text.startsWith(close, next) || goesOn || isGroup)
       return { text: withoutData(text.slice(start, at)), end };
@@ -237,7 +248,10 @@ const plain = (key: string, value: string): string => {
   if (isWord(key)) return value.trim();
   if (plainKey(key) !== 'diff') return withoutEnds(value);
   // Roo Code's diff of several files has its blocks in tags of their own.
-  const inner = /^\s*<content>([^]*)<\/content>\s*(?:<start_line>\s*\d+\s*<\/start_line>\s*)?$/.exec(value)?.[1];
+  const inner =
+    /^\s*<content>([^]*)<\/content>\s*(?:<start_line>\s*\d+\s*<\/start_line>\s*)?$/.exec(
+      value,
+    )?.[1];
   return withoutEnds(inner === undefined ? value : withoutData(inner));
 };
 

@@ -40,10 +40,17 @@ class TagReader extends AnswerReader {
   }
 
   protected one(line: string): Reading | null {
-    if (CALL_TAG.test(this.#text.slice(this.#offset, this.#offset + line.length + 40)) && /^[ \t]*</.test(line)) {
+    if (
+      CALL_TAG.test(this.#text.slice(this.#offset, this.#offset + line.length + 40)) &&
+      /^[ \t]*</.test(line)
+    ) {
       const read = readTagCall(this.#text, this.#offset);
       if (read !== null && !('end' in read))
-        return this.invalid(read.code, `Line ${this.lineIndex + 1} of the answer: ${read.message}`, read.isOpen);
+        return this.invalid(
+          read.code,
+          `Line ${this.lineIndex + 1} of the answer: ${read.message}`,
+          read.isOpen,
+        );
       if (read !== null) {
         const first = this.lineIndex;
         for (const { name, args } of read.calls) {

@@ -141,7 +141,8 @@ export class StringText {
   insertLines(line: number, lines: string): void {
     const { whole } = this;
     let at = 0;
-    for (let passed = 0; passed < line; passed += 1) at = whole.indexOf('\n', at) + 1 || whole.length;
+    for (let passed = 0; passed < line; passed += 1)
+      at = whole.indexOf('\n', at) + 1 || whole.length;
     const isOpen = at > 0 && whole[at - 1] !== '\n';
     this.replace([[at, at]], '', isOpen ? `\n${lines.replace(/\n$/, '')}` : lines);
   }

@@ -110,7 +110,10 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const count = whole === '' ? 0 : text.lines.length - (whole.endsWith('\n') ? 1 : 0);
     const line = behind === 'end' ? count : behind;
     if (line > count)
-      return refused('out_of_range', `The file has ${count} lines, so nothing can stand behind line ${line}.`);
+      return refused(
+        'out_of_range',
+        `The file has ${count} lines, so nothing can stand behind line ${line}.`,
+      );
     if (this.#hasMoved(line, count)) return refused('insert_unclear', MOVED);
     const options = this.#options;
     const isSure = line === 0 || line === count || isKnownBase(this.#path, options);
