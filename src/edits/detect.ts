@@ -48,7 +48,7 @@ export const formatIn = (said: string): AnswerFormat | null => {
 export const withoutIndent = (answer: string): string => {
   const opening = /^( {1,3})(?:`{3,}|~{3,})/m.exec(answer);
   if (opening?.[1] === undefined || formatIn(answer.slice(0, opening.index)) !== null)
-    return answer;
+    return withoutPatchIndent(answer);
   const { index, 1: blanks } = opening;
   const lines = answer.slice(index).split('\n');
   const end = lines.findIndex((line) => line.trim() !== '' && !line.startsWith(blanks));
@@ -59,6 +59,24 @@ export const withoutIndent = (answer: string): string => {
     answer.slice(0, index) +
     lines.map((line, at) => (at <= last ? line.slice(blanks.length) : line)).join('\n')
   );
+};
+
+const INDENTED_PATCH = /^([ \t]+)\*\*\* Begin Patch[ \t\r]*$/m;
+
+/** Moves the lines of the first patch back, if all of them are indented as in an item of a list and nothing before it is an edit. */
+const withoutPatchIndent = (answer: string): string => {
+  const match = INDENTED_PATCH.exec(answer);
+  const [, blanks] = match ?? [];
+  const index = match?.index ?? 0;
+  if (blanks === undefined || formatIn(answer.slice(0, index)) !== null) return answer;
+  const lines = answer.slice(index).split('\n');
+  const last = lines.findIndex((line) => /^\*\*\* End Patch\s*$/.test(line.slice(blanks.length)));
+  const isWhole = lines
+    .slice(0, last + 1)
+    .every((line) => line.startsWith(blanks) || line.trim() === '');
+  if (last < 0 || !isWhole) return answer;
+  const moved = lines.map((line, at) => (at <= last ? line.slice(blanks.length) : line));
+  return answer.slice(0, index) + moved.join('\n');
 };
 
 const jsonFormat = (answer: string): [number, AnswerFormat] | null => {

@@ -23,7 +23,7 @@ export {
   countChanged,
   type DiffFile,
 } from './proposal/write-diff.js';
-export { detectFormat, nonceOf } from './response.js';
+export { detectFormat, nonceOf, seenIn } from './response.js';
 export type {
   DataCheck,
   DataFault,

@@ -2,6 +2,7 @@
 import type { AnswerFormat } from '../shared/formats.js';
 import { formatIn } from './detect.js';
 import { nonceIn } from './marker.js';
+import { whatIsSeen } from './seen.js';
 import { withoutThinking } from './thinking/index.js';
 
 /**
@@ -12,6 +13,10 @@ export const detectFormat = (response: string): AnswerFormat | null => {
   const { text, fault } = withoutThinking(response, null, undefined);
   return formatIn(text) ?? (fault === null ? null : formatIn(response));
 };
+
+/** Returns what a response that has no format looks like, and what to send instead. */
+export const seenIn = (response: string): string =>
+  whatIsSeen(withoutThinking(response, null, undefined).text);
 
 /** Returns the nonce of a response's marker line, with which a response kept from a run is read again; undefined if it has none. */
 export const nonceOf = (response: string): string | undefined =>

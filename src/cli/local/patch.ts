@@ -149,7 +149,11 @@ export const formatOf = (asked: string, answer: string): AnswerFormat => {
   if (answer.trim() === '') return fail('usage', 'Expected an edit, received nothing.');
   return (
     engine.detectFormat(answer) ??
-    fail('usage', 'The answer is not in a known format.', `Choose one with --format: ${list}.`)
+    fail(
+      'usage',
+      `The answer is not in a known format. ${engine.seenIn(answer)}`,
+      `Choose one with --format: ${list}.`,
+    )
   );
 };
 

@@ -494,12 +494,13 @@ const GRAMMARS: readonly (readonly [RegExp, Dialect])[] = [
   [/^@@/m, unifiedDiff],
 ];
 
-/** A form as a message names it: "a Cline, Roo Code `write_to_file` call". */
+/** A form as a message names it: "a Cline `write_to_file` call". */
 const labelOf = ({ form, call }: Told): string => {
   const name = form?.command ?? call.name ?? form?.names[0];
   if (form === null || name === undefined) return 'an edit';
-  const article = /^[AEIO]/.test(form.source) ? 'an' : 'a';
-  return `${article} ${form.source} \`${name.slice(0, NAME_CHARS)}\` call`;
+  const [source = ''] = form.source.split(', ');
+  const article = /^[AEIO]/i.test(source) ? 'an' : 'a';
+  return `${article} ${source} \`${name.slice(0, NAME_CHARS)}\` call`;
 };
 
 const kindOf = ({ kind, hint }: Edit): Kind => {

@@ -51,6 +51,8 @@ export interface TagFault {
 /** How a shape writes its call and its arguments. */
 interface Shape {
   readonly name: string;
+  /** How the opening tag of any call of this shape begins. */
+  readonly open: string;
   readonly close: string;
   /** The opening tag of an argument, at the present offset; its first group is the key. */
   readonly argument: RegExp;
@@ -80,6 +82,7 @@ const shapeOf = (tag: string): Shape => {
     const space = invoked[1] ?? '';
     return {
       name: invoked[2] ?? '',
+      open: `<${space}invoke`,
       close: `</${space}invoke>`,
       argument: new RegExp(`<${space}parameter[ \\t]+name=["']?([^"'>\\s]+)["']?[^>\\n]*>`, 'y'),
       closeOf: () => `</${space}parameter>`,
@@ -90,6 +93,7 @@ const shapeOf = (tag: string): Shape => {
   if (called !== undefined)
     return {
       name: called,
+      open: '<function=',
       close: '</function>',
       argument: /<parameter=["']?([^"'>\s]+)["']?>/y,
       closeOf: () => '</parameter>',
@@ -98,6 +102,7 @@ const shapeOf = (tag: string): Shape => {
   const name = tag.slice(1, -1);
   return {
     name,
+    open: `<${name}>`,
     close: `</${name}>`,
     argument: /<([A-Za-z_]\w*)>/y,
     closeOf: (key) => `</${key}>`,
@@ -185,14 +190,13 @@ const readAttributes = (
 const GROUPS = new Set(['args', 'file', 'edits', 'edit']);
 
 const readArguments = (text: string, from: number, shape: Shape): TagCall | TagFault => {
-  const { name, close, argument, closeOf, isTrimmed } = shape;
+  const { name, open, close, argument, closeOf, isTrimmed } = shape;
   const groups: Record<string, Json>[] = [{}];
   for (let at = skipSpace(text, from); ; at = skipSpace(text, at)) {
     if (at >= text.length) return cut(name);
     if (text.startsWith(close, at)) {
       const end = at + close.length;
-      if (!isOnlyEnd(text, end, close, text.slice(from - close.length + 1, from)))
-        return unclear(name);
+      if (!isOnlyEnd(text, end, close, open)) return unclear(name);
       const calls = groups.filter((args) => Object.keys(args).length > 0);
       return { calls: (calls.length === 0 ? [{}] : calls).map((args) => ({ name, args })), end };
     }

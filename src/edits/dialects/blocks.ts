@@ -44,6 +44,9 @@ export interface BlockBody {
   readonly end: number;
 }
 
+/** What a block quotes, and what replaces it. */
+type Sides = readonly [before: readonly string[], after: readonly string[]];
+
 export abstract class BlockReader extends AnswerReader {
   readonly blocks: LinesEdit[] = [];
   protected readonly whole = 'blocks';
@@ -54,6 +57,8 @@ export abstract class BlockReader extends AnswerReader {
   protected abstract readonly rules: DialectRules;
   /** A line that belongs to the markers of blocks: a new text may not hold it, since a block would have run on into the next one. */
   protected abstract readonly marker: RegExp;
+  /** A line of text that looks like a marker and has a backslash before it, as some tools teach; null: no line is escaped. */
+  protected readonly escape: RegExp | null = null;
   /** Paths as the response states them, each with the one that it means. */
   readonly #paths = new Map<string, string>();
 
@@ -95,7 +100,9 @@ export abstract class BlockReader extends AnswerReader {
       (dividerLine) => [lines.slice(from, dividerLine), lines.slice(dividerLine + 1, end)] as const,
     );
     const path = this.#pathOf(stated, sides);
-    const readings = sides.map(([before, after]) => this.#reading(path, before, after));
+    const readings = sides
+      .flatMap((pair) => this.#readingsOf(pair))
+      .map(([before, after]) => this.#reading(path, before, after));
     const [first] = readings;
     if (first === undefined) throw new Error('a block without a divider');
     // Named one by one: a spread makes each of many blocks several times as large.
@@ -119,11 +126,20 @@ export abstract class BlockReader extends AnswerReader {
     this.lineIndex = end + 1;
   }
 
+  /** Returns the sides as they are, and without the escapes of markers where the quote has them. */
+  #readingsOf([before, after]: Sides): readonly Sides[] {
+    const { escape } = this;
+    if (escape === null || !before.some((line) => escape.test(line))) return [[before, after]];
+    const plain = (lines: readonly string[]): readonly string[] =>
+      lines.map((line) => (escape.test(line) ? line.slice(1) : line));
+    return [
+      [before, after],
+      [plain(before), plain(after)],
+    ];
+  }
+
   /** Passes over `a/` or `b/` before the path, unless the first block of this path creates the file. */
-  #pathOf(
-    stated: string,
-    sides: readonly (readonly [readonly string[], readonly string[]])[],
-  ): string {
+  #pathOf(stated: string, sides: readonly Sides[]): string {
     const creates = sides.every(([before]) => before.length === 0);
     const path =
       this.#paths.get(stated) ?? (creates ? stated : withoutPrefix(stated, this.context));

@@ -18,6 +18,9 @@ const RULES = rulesOf({ quote: 'SEARCH', divider: '=======', byNumber: ':start_l
 const MARKER =
   /^(?:[<=>+-]{7}|={5,9}|[<-]{5,9} SEARCH|[>+]{5,9} REPLACE|:(?:start|end)_line:[ \t]*\d*)\s*$/;
 
+/** Roo Code teaches a backslash before a line of text that is like a marker. */
+const ESCAPED = /^\\(?:<{5,9}|={5,9}|>{5,9}|-{5,9}|\+{5,9})(?:\s|$)|^\\:(?:start|end)_line:/;
+
 export const searchBlocks: Dialect = {
   rules: RULES,
   parse: (body, context) => new SearchReader(body, context).read(),
@@ -35,6 +38,7 @@ class SearchReader extends BlockReader {
   protected readonly opening = 'is `<<<<<<< SEARCH`';
   protected readonly rules = RULES;
   protected readonly marker = MARKER;
+  protected override readonly escape = ESCAPED;
   protected override path =
     this.context.files.size === 1 ? ([...this.context.files.keys()][0] ?? null) : null;
   #prose = false;

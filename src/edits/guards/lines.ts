@@ -9,7 +9,7 @@ import { isTestData } from './test-data.js';
 import { type GuardView, eachNewLine, prefixes } from './view.js';
 import { foldLookalikes } from '../locate/nearest.js';
 import { firstOf } from '../listing.js';
-import { characterName } from '../text/codec.js';
+import { characterCode, characterName } from '../text/codec.js';
 import { foldedName, tally, unseenIn, visible } from '../../shared/text.js';
 
 const TOLD = 5; // bound: Characters, and words, told of one file; more are counted.
@@ -95,6 +95,21 @@ export const exampleFindings = (view: GuardView, asked: string): Finding[] => {
 /** Characters that Windows allows in no name; a blank or a dot that it drops at the end of one. */
 const NOT_ON_WINDOWS = /[<>:"|?*]|[. ](?=\/|$)/;
 
+/** Says in what two names differ that some file systems take for one. */
+const sameNameWords = ([fresh, old]: readonly [string, string]): string => {
+  const isCase = fresh.normalize('NFC') !== old.normalize('NFC');
+  if (isCase) return 'is the same name where letter case is ignored (macOS, Windows).';
+  const [ours, theirs] = [accentOf(fresh, old), accentOf(old, fresh)];
+  return `looks the same: it has ${theirs} where the new name has ${ours}. macOS takes both for one name. Send the path of the file that is there.`;
+};
+/** The codes of the first letter and accents in which a name differs from another of the same look. */
+const accentOf = (name: string, other: string): string => {
+  const letters = (text: string): readonly string[] => text.match(/\P{M}\p{M}*/gu) ?? [];
+  const others = letters(other);
+  const differs = letters(name).find((letter, at) => letter !== others[at]) ?? '';
+  return [...differs].map(characterCode).join(' ');
+};
+
 /**
  * `made`: paths of new files and targets of moves. `there`: paths (of folders too) that stand beside them afterwards. One finding a new
  * path at most.
@@ -117,10 +132,7 @@ export const nameFindings = (made: readonly string[], there: readonly string[]):
       { guard: 'file_name', severity: 'ask', path, message },
     ];
     const twin = twinOf(path);
-    if (twin !== null)
-      return ask(
-        `${twin[0]} is new, and ${twin[1]} is the same name where letter case is ignored (macOS, Windows).`,
-      );
+    if (twin !== null) return ask(`${twin[0]} is new, and ${twin[1]} ${sameNameWords(twin)}`);
     const [odd] = NOT_ON_WINDOWS.exec(path) ?? [];
     return odd === undefined
       ? []

@@ -28,10 +28,7 @@ describe('an answer that is no list of edits', () => {
     [{ file_path: 'a', edits: {} }, 'invalid no_operations'],
     [{ file_path: 'a', edits: null }, 'invalid no_operations'],
     [of(), 'invalid no_edits'],
-    [
-      of(...Array.from({ length: CALL_EDITS + 1 }, () => edit('x', 'y'))),
-      'invalid too_many_edits',
-    ],
+    [of(...Array.from({ length: CALL_EDITS + 1 }, () => edit('x', 'y'))), 'invalid too_many_edits'],
     [{ ...one, path: 'a' }, 'invalid unknown_key'],
     [{ file_path: 'a', edits: [one], old_string: 'x' }, 'invalid unknown_key'],
     [{ file_path: 'a', edits: ['x'] }, 'invalid wrong_type 0'],
