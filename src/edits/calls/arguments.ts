@@ -14,6 +14,8 @@ export interface Call {
 /** Keys that say something to a reader of the call, or to the program that makes it. */
 const OF_NO_MEANING =
   'explanation description instruction instructions reason reasoning thought thoughts summary title complete nonce id call_id tool_use_id type status index language require_user_approval task_progress';
+/** Keys of the answer itself, which need no note. */
+const OF_THE_ANSWER = new Set(['complete', 'nonce', 'summary', 'reason', 'type', 'id']);
 /** Keys that change the meaning of an edit if they are true. */
 const CHANGES_MEANING = 'dry_run use_regex regex is_regex ignore_case case_insensitive';
 
@@ -62,7 +64,9 @@ export const argumentsOf = (object: Readonly<Record<string, Json>>): Arguments =
     if (value === null) continue;
     const argument = argumentOf(key);
     if (argument !== null && !values.has(argument)) values.set(argument, { key, value });
-    else if (argument === null && isIgnored(key, value)) ignored.push(key);
+    else if (argument === null && isIgnored(key, value)) {
+      if (!OF_THE_ANSWER.has(key)) ignored.push(key);
+    }
     else stranger ??= key;
   }
   return { values, ignored, stranger };

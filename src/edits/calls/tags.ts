@@ -32,6 +32,16 @@ export const CALL_TAG = new RegExp(`^[ \\t]*${OPENING}`, 'm');
 export const AROUND_CALLS =
   /^[ \t]*(?:<\/?(?:antml:)?(?:function_calls|tool_calls|tool_call|tool_use)>|<\/?boltArtifact\b[^>]*>|<\/?lov-code>)[ \t]*$/;
 
+const PART = /^[ \t]*<\/?(?:antml:)?([A-Za-z][\w-]*)(?:=[^>\n]*|[ \t][^>\n]*)?>/;
+const PART_NAMES = new Set([...TAG_NAMES, ...WITH_ATTRIBUTES, 'invoke', 'function', 'parameter']);
+
+/** Does a line begin with a tag that only stands in calls? */
+export const isPartOfCall = (line: string): boolean => {
+  const name = PART.exec(line)?.[1];
+  if (name === undefined) return false;
+  return PART_NAMES.has(name) || argumentOf(name) !== null;
+};
+
 /** A call in tags, and where it ends. */
 export interface TagCall {
   readonly calls: readonly {
@@ -211,8 +221,11 @@ const readArguments = (text: string, from: number, shape: Shape): TagCall | TagF
     const key = opened?.[1];
     if (opened === null || key === undefined) return strange(name, text.slice(at));
     const start = at + opened[0].length;
-    const value = valueIn(text, start, { ...shape, close }, closeOf(key));
-    if (value === null) return cut(name);
+    const value = valueIn(text, start, shape, closeOf(key));
+    if (value === null) {
+      const close = text.indexOf(closeOf(key), start);
+      return close < 0 ? cut(name) : strange(name, text.slice(close + closeOf(key).length).trim());
+    }
     const args = groups.at(-1) ?? {};
     if (key in args) return strange(name, text.slice(at));
     args[key] = isTrimmed || isWord(key) ? plain(key, value.text) : value.text;

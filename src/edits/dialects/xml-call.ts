@@ -5,7 +5,7 @@
  *
  * All else is as in string-replace. Edits, for the marker: edits.
  */
-import { AROUND_CALLS, CALL_TAG, readTagCall } from '../calls/tags.js';
+import { AROUND_CALLS, CALL_TAG, isPartOfCall, readTagCall } from '../calls/tags.js';
 import { CallReader } from '../calls/call-reader.js';
 import type { Dialect, ParsedResponse } from '../edit.js';
 import type { ParseContext, Reading } from '../types.js';
@@ -61,6 +61,11 @@ class TagReader extends AnswerReader {
         return null;
       }
     }
+    if (isPartOfCall(line))
+      return this.broken(
+        'stray_line',
+        `${this.lineWords()}, belongs to no call. Send each call whole, and no part of it alone.`,
+      );
     this.outside.take(this.lineIndex, line);
     if (AROUND_CALLS.test(line)) this.outside.belongs(this.lineIndex);
     this.#next();
