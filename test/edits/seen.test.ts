@@ -91,7 +91,7 @@ describe('a call that lacks something, or is not read', () => {
     [
       call('search_and_replace', { path: 'a.ts', search: 'x', replace: 'y', use_regex: true }),
       'unknown_key',
-      'has no key "use_regex"',
+      '"use_regex" changes what the edit means',
     ],
     [call('bash', { command: 'sed -i s/x/y/ a.ts' }), 'call_unread', 'looks like a shell command'],
     [

@@ -66,8 +66,7 @@ export const argumentsOf = (object: Readonly<Record<string, Json>>): Arguments =
     if (argument !== null && !values.has(argument)) values.set(argument, { key, value });
     else if (argument === null && isIgnored(key, value)) {
       if (!OF_THE_ANSWER.has(key)) ignored.push(key);
-    }
-    else stranger ??= key;
+    } else stranger ??= key;
   }
   return { values, ignored, stranger };
 };
@@ -189,9 +188,22 @@ const saysEdit = (object: Readonly<Record<string, Json>>, name: string | null): 
   if (typeof patch === 'string') return patch.includes('*** Begin Patch');
   const command = values.get('command')?.value;
   const isKnown = formsNamed(name, command).length > 0;
-  if (isKnown && values.size > (name === null ? 1 : 0)) return true;
-  if (values.has('edits')) return true;
+  const hasItems = values.has('edits');
+  if (isKnown && !hasItems && values.size > (name === null ? 1 : 0)) return true;
+  if (hasItems) return itemsSay(values.get('edits')?.value ?? null, values.has('path'));
   return values.has('path') && meaningByKeys(argumentsOf(object)) !== null;
+};
+
+/** Does any of several edits say one, of its own file or of the `outer` one? */
+const itemsSay = (stated: Json, outer: boolean): boolean => {
+  const held = typeof stated === 'string' ? (jsonIn(stated) ?? null) : stated;
+  const items = (Array.isArray(held) ? held : [held]) as readonly Json[];
+  return items.some((item) => {
+    const object = objectIn(item);
+    if (object === null) return false;
+    const args = argumentsOf(object);
+    return (outer || args.values.has('path')) && meaningByKeys(args) !== null;
+  });
 };
 
 /** A name and the key of what it is called with, in the envelopes of APIs. */

@@ -12,12 +12,14 @@ import { isJsonObject, type Json } from '../text/json.js';
 import type { ParseContext, Reading, Reason } from '../types.js';
 import { type Argument, type CallForm, type Meaning } from './forms.js';
 import {
+  argumentOf,
   type Arguments,
   argumentsOf,
   besides,
   bestForm,
   type Call,
   formsNamed,
+  isKeyOfCalls,
   jsonIn,
   meaningByKeys,
   missing,
@@ -363,6 +365,11 @@ export class CallReader {
     const inside = dialect.parse(body.replace(/\r\n/g, '\n'), { ...context, whole: true });
     const { fault, edits, count } = inside;
     if (fault !== null) return this.#inside(fault, told);
+    if (inside.notes.some(({ code }) => code.startsWith('prose')))
+      return this.#bad(
+        'stray_line',
+        `The text of ${labelOf(told)} has lines that belong to no edit. Send the edits alone.`,
+      );
     const other = only === null ? undefined : edits.find((edit) => edit.path !== only);
     if (other !== undefined)
       return this.#bad(
@@ -461,12 +468,20 @@ export class CallReader {
 
   #lacking(told: Told, lacking: readonly Argument[]): string {
     const keys = lacking.map((argument) => `\`${this.#keyOf(told, argument)}\``).join(' and ');
+    if (told.form === null && (lacking[0] === 'old' || lacking[0] === 'new'))
+      return 'The edit needs `old_string` and `new_string`, both strings.';
     if (told.form === null) return `The edit needs ${keys}.`;
     return `The answer looks like ${labelOf(told)} without ${keys}. Send the call again with ${lacking.length > 1 ? 'them' : 'it'}.`;
   }
 
   #stranger(told: Told, key: string): string {
-    const { form } = told;
+    const { form, args } = told;
+    const argument = argumentOf(key);
+    const twin = argument === null ? undefined : args.values.get(argument)?.key;
+    if (twin !== undefined && twin !== key)
+      return `The edit has both ${quoted(twin, NAME_CHARS)} and ${quoted(key, NAME_CHARS)}. Send one of them.`;
+    if (isKeyOfCalls(key) && argument === null)
+      return `${quoted(key, NAME_CHARS)} changes what the edit means, and is not read. Send the exact text without it.`;
     const own =
       form === null
         ? Object.values({
