@@ -69,7 +69,10 @@ const lastOf = (value: Json): Json =>
   Array.isArray(value) ? ((value as readonly Json[]).at(-1) ?? null) : value;
 
 /** Where an object or a list of objects may begin. */
-const JSON_START = /^[ \t]*(?=\{|\[\s*\{)/gm;
+const JSON_START =
+  /^[ \t]*(?:\[TOOL_CALLS\]|<\|[^|>\n]{1,60}\|>|functions\.\w{1,60}:\d{1,4})*(?=\{|\[\s*\{)/gm;
+/** Tokens that the templates of some models put around calls, and that stay in the text. */
+const TOKENS = /^(?:[ \t]*<\|[^|>\n]{1,60}\|>)+[ \t]*$/;
 const EDIT_KEYS = ['operations', 'needs_lines', 'type', 'edits', 'old_string', 'old_str', 'search'];
 const isEdit = (value: Json | undefined): boolean =>
   Array.isArray(value)
@@ -148,7 +151,7 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
   const ended =
     (!openFence || prose.trim() === '') &&
     read.kind === 'value' &&
-    sameLine.trim() === '' &&
+    (sameLine.trim() === '' || TOKENS.test(sameLine)) &&
     !JSON_LINE.test(prose) &&
     !holdsEdit(prose);
   const body = ended && !openFence ? answer.slice(from, read.end) : answer.slice(from);

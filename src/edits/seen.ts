@@ -54,6 +54,11 @@ const SIGHTS: readonly (readonly [line: RegExp, seen: string, instead: string])[
   ],
   [/^ {0,3}(?:`{3,}|~{3,})\d+:\d+:\S+/m, "Cursor's fence around lines of a file", SEND_BLOCK],
   [/^ {0,3}(?:`{3,}|~{3,})diff\b[^\n]*\n(?:[+-])/m, 'a diff without its headers', SEND_DIFF],
+  [
+    /^[ \t]*[\w.]+\((?:[^)\n]*\b)?(?:old_str|new_str|file_path|path|content)\w*\s*=/m,
+    'a call in the syntax of a programming language',
+    SEND_CALL,
+  ],
 ];
 const PATH_AND_FENCE =
   /^[ \t>#*_`-]{0,8}(?:File:[ \t]*)?`?([\w@./-]*\w\.\w{1,8})[*_:`)]{0,8}[ \t]*\n\s*(?:`{3,}|~{3,})/m;

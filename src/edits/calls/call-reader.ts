@@ -10,7 +10,7 @@ import { checkPath } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
 import { isJsonObject, type Json } from '../text/json.js';
 import type { ParseContext, Reading, Reason } from '../types.js';
-import { type Argument, type CallForm, type Meaning } from './forms.js';
+import type { Argument, CallForm, Meaning } from './forms.js';
 import {
   argumentOf,
   type Arguments,
@@ -134,7 +134,7 @@ export class CallReader {
     const told: Told = { call, form, args, outer };
     if (form?.meaning === 'none') {
       this.#passed += 1;
-      const name = call.name ?? String(command);
+      const name = call.name ?? form.command ?? '';
       this.#notes.push({
         code: 'call_ignored',
         message: `The call \`${name.slice(0, NAME_CHARS)}\` edits nothing and was ignored.`,
@@ -323,7 +323,7 @@ export class CallReader {
 
   #patch(told: Told): Reading | null {
     const patch = this.#text(told, 'patch');
-    return typeof patch === 'string' ? this.#nested(told, beginPatch, patch, this.#context) : patch;
+    return typeof patch === 'string' ? this.#nested(told, beginPatch, patch) : patch;
   }
 
   /** Reads the blocks, the patch or the hunks of one file. */
@@ -336,32 +336,24 @@ export class CallReader {
         told,
         beginPatch,
         `*** Begin Patch\n*** Add File: ${path}\n${diff.replace(/\n$/, '')}\n*** End Patch`,
-        this.#context,
       );
     const dialect = GRAMMARS.find(([opening]) => opening.test(diff))?.[1];
     if (dialect === undefined) {
       const message = `The \`${this.#keyOf(told, 'diff')}\` of ${labelOf(told)} has neither a block \`<<<<<<< SEARCH\` nor a hunk \`@@\`. Send one of them.`;
       return this.#bad('call_unread', message);
     }
-    const file = this.#context.files.get(path) ?? { bytes: null, text: null };
-    return this.#nested(
-      told,
-      dialect,
-      diff,
-      { ...this.#context, files: new Map([[path, file]]) },
-      path,
-    );
+    return this.#nested(told, dialect, diff, path);
   }
 
   /** Reads the text of a call in the dialect that it is written in; `only`: the path that all of it must be about. */
-  #nested(
-    told: Told,
-    dialect: Dialect,
-    body: string,
-    context: ParseContext,
-    only: string | null = null,
-  ): Reading | null {
+  #nested(told: Told, dialect: Dialect, body: string, only: string | null = null): Reading | null {
     const { line } = told.call;
+    const { files } = this.#context;
+    const file = only === null ? null : (files.get(only) ?? { bytes: null, text: null });
+    const context =
+      only === null || file === null
+        ? this.#context
+        : { ...this.#context, files: new Map([[only, file]]) };
     const inside = dialect.parse(body.replace(/\r\n/g, '\n'), { ...context, whole: true });
     const { fault, edits, count } = inside;
     if (fault !== null) return this.#inside(fault, told);
@@ -408,7 +400,7 @@ export class CallReader {
   #shell(told: Told): Reading | null {
     const stated = told.args.values.get('command')?.value ?? null;
     const patch = patchInCommand(stated);
-    if (patch !== null) return this.#nested(told, beginPatch, patch, this.#context);
+    if (patch !== null) return this.#nested(told, beginPatch, patch);
     return this.#bad('call_unread', `The answer looks like a shell command. ${UNREAD.shell ?? ''}`);
   }
 
@@ -552,7 +544,7 @@ const numberOf = (value: Json): number | null => {
 const HEREDOC = /^\s*apply_patch\s+<<-?\s*(["']?)(\w+)\1[ \t]*\n([^]*?)\n\2\s*$/;
 
 /** Returns the patch that a command hands to `apply_patch`; null: the command does something else. */
-export const patchInCommand = (command: Json): string | null => {
+const patchInCommand = (command: Json): string | null => {
   const words = (Array.isArray(command) ? command : [command]) as readonly Json[];
   if (!words.every((word) => typeof word === 'string')) return null;
   const [program = '', ...rest] = words;

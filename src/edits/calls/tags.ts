@@ -14,6 +14,9 @@ import { type Json, readJson } from '../text/json.js';
 import { argumentOf, isKeyOfCalls, plainKey, unwrapped } from './arguments.js';
 import { CALL_FORMS } from './forms.js';
 
+const OPENING_CHARS = 200; // bound: Characters behind the opening tag of a call that are looked at to know its shape.
+const TAG_CHARS = 1_000; // bound: Characters of an opening tag.
+
 /** Names of calls that are tags of their own. */
 const TAG_NAMES: readonly string[] = [
   ...new Set(
@@ -25,9 +28,14 @@ const TAG_NAMES: readonly string[] = [
 /** Names of calls whose arguments are attributes. */
 const WITH_ATTRIBUTES = ['file', 'boltAction', 'lov-write'];
 const NAMED = `(?:${TAG_NAMES.join('|')})(?=>)|(?:${WITH_ATTRIBUTES.join('|')})(?=[ \\t][^>\\n]*[Pp]ath=)`;
-const OPENING = `<(?:(?:antml:)?invoke[ \\t]+name=|function=\\w|(?:tool_call|tool_use|function_call)>\\s*(?:[{[]|<function=)|${NAMED})`;
+/** A tag of any name is a call if its first argument is the path. */
+const PATH_TAGS = [...new Set(CALL_FORMS.flatMap(({ keys }) => keys.path ?? []))].join('|');
+const UNNAMED = `[A-Za-z_][\\w-]*>\\s*<(?:${PATH_TAGS})>`;
+const WRAPPED = `(?:tool_call|tool_use|function_call)>\\s*(?:[{[]|<function=|[\\w.-]+\\s*<arg_key>)`;
+const OPENING = `<(?:(?:antml:)?invoke[ \\t]+name=|function=\\w|${WRAPPED}|${NAMED}|${UNNAMED})`;
 /** Where a line opens a call. */
 export const CALL_TAG = new RegExp(`^[ \\t]*${OPENING}`, 'm');
+const CALL_HERE = new RegExp(`^${OPENING}`);
 /** A line that only stands around calls. */
 export const AROUND_CALLS =
   /^[ \t]*(?:<\/?(?:antml:)?(?:function_calls|tool_calls|tool_call|tool_use)>|<\/?boltArtifact\b[^>]*>|<\/?lov-code>)[ \t]*$/;
@@ -77,7 +85,8 @@ export const readTagCall = (text: string, offset: number): TagCall | TagFault | 
   const stop = text.indexOf('>', from);
   if (text[from] !== '<' || stop < 0) return null;
   const tag = text.slice(from, stop + 1);
-  if (tag.length > 1_000 || !CALL_TAG.test(text.slice(from, stop + 200))) return null;
+  if (tag.length > TAG_CHARS || !CALL_HERE.test(text.slice(from, stop + OPENING_CHARS)))
+    return null;
   const wrapper = /^<(tool_call|tool_use|function_call)>$/.exec(tag)?.[1];
   if (wrapper !== undefined) return readWrapped(text, stop + 1, wrapper);
   const attributes = new RegExp(`^<(${WITH_ATTRIBUTES.join('|')})[ \\t]`).exec(tag)?.[1];
@@ -154,6 +163,16 @@ const isOnlyEnd = (text: string, end: number, close: string, open: string): bool
 const readWrapped = (text: string, from: number, wrapper: string): TagCall | TagFault => {
   const start = skipSpace(text, from);
   const close = `</${wrapper}>`;
+  const named = /^([\w.-]+)\s*<arg_key>/.exec(text.slice(start, start + OPENING_CHARS))?.[1];
+  if (named !== undefined)
+    return readArguments(text, start + named.length, {
+      name: named,
+      open: `<${wrapper}>`,
+      close,
+      argument: /<arg_key>([^<\n]*)<\/arg_key>\s*<arg_value>/y,
+      closeOf: () => '</arg_value>',
+      isTrimmed: true,
+    });
   const inside = text.startsWith('<function=', start) ? readTagCall(text, start) : null;
   if (inside !== null) {
     if (!('end' in inside)) return inside;
@@ -207,8 +226,7 @@ const readArguments = (text: string, from: number, shape: Shape): TagCall | TagF
     if (text.startsWith(close, at)) {
       const end = at + close.length;
       if (!isOnlyEnd(text, end, close, open)) return unclear(name);
-      const calls = groups.filter((args) => Object.keys(args).length > 0);
-      return { calls: (calls.length === 0 ? [{}] : calls).map((args) => ({ name, args })), end };
+      return { calls: callsOf(groups).map((args) => ({ name, args })), end };
     }
     const grouping = isTrimmed ? /^<(\/?)(\w+)>/.exec(text.slice(at, at + 20)) : null;
     if (grouping !== null && GROUPS.has(grouping[2] ?? '')) {
@@ -231,6 +249,16 @@ const readArguments = (text: string, from: number, shape: Shape): TagCall | TagF
     args[key] = isTrimmed || isWord(key) ? plain(key, value.text) : value.text;
     at = value.end;
   }
+};
+
+/** Returns the arguments of each call; those of several edits of one file have the path before them. */
+const callsOf = (groups: readonly Record<string, Json>[]): readonly Record<string, Json>[] => {
+  const [first = {}, ...others] = groups;
+  const isShared =
+    others.length > 0 && Object.keys(first).every((key) => argumentOf(key) === 'path');
+  const calls = isShared ? others.map((args) => ({ ...first, ...args })) : groups;
+  const said = calls.filter((args) => Object.keys(args).length > 0);
+  return said.length === 0 ? [{}] : said;
 };
 
 /** Returns a value up to the closing tag behind which the call goes on or ends. Null: there is none. */

@@ -49,7 +49,7 @@ export const stringReplace: Dialect = {
 };
 
 const readCalls = (response: JsonAnswer, context: ParseContext): ParsedResponse => {
-  const reader = new CallReader(context, CALL_RULES, response.lineOf);
+  const reader = new CallReader(context, CALL_RULES, (object) => response.lineOf(object));
   let fault: Reading | null = null;
   for (const part of response.parts) fault ??= readPart(part, response, reader);
   return fault === null ? reader.finish() : unread(fault, reader.count);

@@ -5,7 +5,7 @@
  *
  * All else is as in string-replace. Edits, for the marker: edits.
  */
-import { AROUND_CALLS, CALL_TAG, isPartOfCall, readTagCall } from '../calls/tags.js';
+import { AROUND_CALLS, isPartOfCall, readTagCall } from '../calls/tags.js';
 import { CallReader } from '../calls/call-reader.js';
 import type { Dialect, ParsedResponse } from '../edit.js';
 import type { ParseContext, Reading } from '../types.js';
@@ -40,10 +40,7 @@ class TagReader extends AnswerReader {
   }
 
   protected one(line: string): Reading | null {
-    if (
-      CALL_TAG.test(this.#text.slice(this.#offset, this.#offset + line.length + 40)) &&
-      /^[ \t]*</.test(line)
-    ) {
+    if (line.trimStart().startsWith('<')) {
       const read = readTagCall(this.#text, this.#offset);
       if (read !== null && !('end' in read))
         return this.invalid(

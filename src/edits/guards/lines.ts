@@ -107,7 +107,7 @@ const accentOf = (name: string, other: string): string => {
   const letters = (text: string): readonly string[] => text.match(/\P{M}\p{M}*/gu) ?? [];
   const others = letters(other);
   const differs = letters(name).find((letter, at) => letter !== others[at]) ?? '';
-  return [...differs].map(characterCode).join(' ');
+  return Array.from(differs, characterCode).join(' ');
 };
 
 /**

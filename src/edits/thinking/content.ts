@@ -28,6 +28,7 @@ export class EditContent {
   /** Lines with a sign are content: those of a hunk of a diff, or of a patch. */
   #signed: 'hunk' | 'counted hunk' | 'patch' | null = null;
   #blankFollowed = false;
+  /** Number of objects and calls that could not be read; each may cost a pass over the text. */
   #brokenObjects = 0;
   #lastObjectIsBroken = false;
   /** Number of edits that were passed so far, finished or not. */
@@ -145,9 +146,13 @@ export class EditContent {
 
   /** Returns the offset behind the line on which a call in tags ends. */
   #call({ text, next }: ResponseLine): number | null {
-    if (!text.trimStart().startsWith('<')) return null;
+    if (!text.trimStart().startsWith('<') || this.#brokenObjects >= JSON_CANDIDATES) return null;
     const read = readTagCall(this.#text, this.#text.lastIndexOf('\n', next - 2) + 1);
-    if (read === null || !('end' in read)) return null;
+    if (read === null) return null;
+    if (!('end' in read)) {
+      this.#brokenObjects += 1;
+      return null;
+    }
     const end = this.#text.indexOf('\n', read.end);
     return end < 0 ? this.#text.length : end + 1;
   }
