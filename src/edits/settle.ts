@@ -120,10 +120,23 @@ class Settlement {
       if ('plans' in planned) {
         this.#plans.push(...planned.plans);
         this.#tolerances.push(...planned.tolerances);
+        this.#noteIdle(section.hunks);
       } else this.#reasons.push(...planned);
     }
     if (usable.length === sections.length && this.#isApplied(usable, isExact)) this.#skip(edits);
     return sections.length;
+  }
+
+  /** Notes hunks and chunks that change nothing. */
+  #noteIdle(hunks: readonly LinesEdit[]): void {
+    for (const edit of hunks) {
+      const { before, after, hint } = edit;
+      const isSame = before.length === after.length && before.every((line, i) => line === after[i]);
+      const newline = hint.hunk?.lacksNewline;
+      if (!isSame || hint.hunk?.returns !== null || newline?.before !== newline?.after) continue;
+      const message = `${edit.hint.rules.lead(edit, edit.path)}It changes nothing.`;
+      this.#notes.push({ code: 'no_change', path: edit.path, index: edit.hint.index, message });
+    }
   }
 
   #isApplied(sections: readonly FileSection[], isExact: boolean): boolean {

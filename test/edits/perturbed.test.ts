@@ -165,7 +165,7 @@ const oneOf = (
 /** Does the answer's text tell its places in the base that it was made for, and all of the lines that go away? */
 const tellsPlaces = (format: AnswerFormat, s: Sample, { replaced }: Stale): boolean => {
   // A string that ends in an empty line says no more than the line end before it.
-  if (format === 'string-replace' && s.lines.includes('')) return false;
+  if ((format === 'string-replace' || format === 'xml-call') && s.lines.includes('')) return false;
   if (format === 'structured-edit') {
     // The checks at both ends reach two lines into a range; what lies deeper is not quoted.
     if (

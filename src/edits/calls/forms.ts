@@ -1,6 +1,6 @@
 /**
  * The calls of other tools' edits, as data: what a call is named, how its keys are spelled, and what it means. Both readers of calls
- * (read-json.ts, dialects/xml-call.ts) and the table in docs/formats.md come from these rows, so a new form is a row here and an example of it
+ * (dialects/string-replace.ts and dialects/xml-call.ts) and the table in docs/formats.md come from these rows, so a new form is a row here and an example of it
  * in test/edits/calls/forms.test.ts.
  *
  * A key is compared without its letter case and without `_` and `-`, so `old_string` is `oldString` as well.
