@@ -32,10 +32,16 @@ import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
 import { DIALECTS } from './dialects/index.js';
 import { read, type ReadResponse } from './settle.js';
-import { TOLERANCES, type Tolerance, type ToleranceSettings } from '../shared/formats.js';
+import {
+  type AnswerFormat,
+  TOLERANCES,
+  type Tolerance,
+  type ToleranceSettings,
+} from '../shared/formats.js';
 import { escaped } from '../shared/text.js';
 import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
+import { formatIn } from './detect.js';
 import { decodeOffered, makeFiles, type OfferedFiles } from './settle/files.js';
 import { withNames } from './paths.js';
 import { type ThinkingFault, withoutThinking } from './thinking/index.js';
@@ -124,7 +130,9 @@ const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatCo
       const withNonce = read(DIALECTS[format], body, context);
       const mayBePlain = format === 'search-replace' && withNonce.reading.kind === 'invalid';
       const parsed = (mayBePlain ? readPlainBlocks(body, context) : null) ?? withNonce;
-      if (noChange === undefined || !holdsNoEdit(parsed.reading)) return parsed;
+      if (!holdsNoEdit(parsed.reading)) return parsed;
+      if (noChange === undefined)
+        return { ...parsed, reading: withOther(parsed.reading, format, text) };
       const notes = [{ code: 'said_unchanged', message: noChange }];
       return { ...parsed, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
     },
@@ -150,6 +158,16 @@ const unreadable = ({ open, reason }: ThinkingFault): AnswerReading => ({
   files: 0,
   edits: 0,
 });
+/** Says of a response without an edit in the requested format that it has one in another. */
+const withOther = (reading: Reading, format: AnswerFormat, response: string): Reading => {
+  const other = formatIn(response);
+  if (reading.kind !== 'invalid' || other === null || other === format) return reading;
+  const reasons = reading.reasons.map((reason) => ({
+    ...reason,
+    message: `${reason.message} It looks like an edit in the format \`${other}\`: send it as \`${format}\`.`,
+  }));
+  return { ...reading, reasons };
+};
 const holdsNoEdit = (reading: Reading): boolean =>
   reading.kind === 'invalid' && reading.reasons.every(({ code }) => code === 'no_edits');
 
