@@ -196,8 +196,8 @@ const saysEdit = (object: Readonly<Record<string, Json>>, name: string | null): 
 
 /** Does any of several edits say one, of its own file or of the `outer` one? */
 const itemsSay = (stated: Json, outer: boolean): boolean => {
-  const held = typeof stated === 'string' ? (jsonIn(stated) ?? null) : stated;
-  const items = (Array.isArray(held) ? held : [held]) as readonly Json[];
+  const nested = typeof stated === 'string' ? (jsonIn(stated) ?? null) : stated;
+  const items = (Array.isArray(nested) ? nested : [nested]) as readonly Json[];
   return items.some((item) => {
     const object = objectIn(item);
     if (object === null) return false;
@@ -266,11 +266,13 @@ const joined = (all: readonly Unwrapped[]): Unwrapped => ({
 
 /** Reads `{ "name": …, "arguments": … }`. */
 const enveloped = (value: Readonly<Record<string, Json>>): Unwrapped | null => {
-  const name = NAME_KEYS.map((key) => value[key]).find((said) => typeof said === 'string');
-  const key = ARGUMENT_KEYS.find((said) => (value[said] ?? null) !== null);
+  const name = NAME_KEYS.map((key) => value[key]).find(
+    (candidate) => typeof candidate === 'string',
+  );
+  const key = ARGUMENT_KEYS.find((candidate) => (value[candidate] ?? null) !== null);
   if (typeof name !== 'string' || key === undefined) return null;
-  const said = value[key] ?? null;
-  const args = objectIn(said) ?? (typeof said === 'string' ? { [key]: said } : null);
+  const stated = value[key] ?? null;
+  const args = objectIn(stated) ?? (typeof stated === 'string' ? { [key]: stated } : null);
   if (args === null) return null;
   return { calls: [{ name, args, object: value }], texts: [] };
 };
@@ -280,8 +282,8 @@ const listed = (value: Readonly<Record<string, Json>>, depth: number): Unwrapped
   if (value.type === 'text' && typeof value.text === 'string')
     return { calls: [], texts: [value.text] };
   const inside = [...CALL_LISTS, ...ONE_CALL].flatMap((key) => {
-    const held = value[key];
-    return typeof held === 'object' && held !== null ? [unwrapped(held, depth + 1)] : [];
+    const nested = value[key];
+    return typeof nested === 'object' && nested !== null ? [unwrapped(nested, depth + 1)] : [];
   });
   const { calls, texts } = joined(inside);
   const all = { calls: calls.filter(({ name, args }) => saysEdit(args, name)), texts };
@@ -292,9 +294,9 @@ const listed = (value: Readonly<Record<string, Json>>, depth: number): Unwrapped
 
 /** Reads an object that is the arguments themselves, perhaps with the name among them. */
 const flat = (value: Readonly<Record<string, Json>>): Unwrapped => {
-  const key = [...NAME_KEYS, 'type'].find((said) => {
-    const name = value[said];
-    const isName = typeof name === 'string' && (said !== 'type' || name.includes('_'));
+  const key = [...NAME_KEYS, 'type'].find((candidate) => {
+    const name = value[candidate];
+    const isName = typeof name === 'string' && (candidate !== 'type' || name.includes('_'));
     return isName && formsNamed(name, undefined).length > 0;
   });
   if (key === undefined) return { calls: [{ name: null, args: value, object: value }], texts: [] };

@@ -56,7 +56,7 @@ const UNREAD: Readonly<Record<string, string>> = {
 /** What kind of edits a file gets; all edits of a file must be of one. */
 type Kind = 'text' | 'whole' | 'lines' | 'section';
 
-interface Told {
+interface ReadCall {
   readonly call: Call;
   readonly form: CallForm | null;
   readonly args: Arguments;
@@ -104,11 +104,11 @@ export class CallReader {
   /** Returns all edits, or why they cannot be used. */
   finish(notes: readonly Reason[] = []): ParsedResponse {
     if (this.#count === 0) {
-      const why =
+      const explanation =
         this.#passed > 0
           ? 'The answer contains only calls that edit nothing.'
           : 'The answer contains no edit.';
-      return unread(invalid('no_edits', why));
+      return unread(invalid('no_edits', explanation));
     }
     const fault = this.#mixed();
     if (fault !== null) return unread(fault, this.#count);
@@ -131,7 +131,7 @@ export class CallReader {
     const command = args.values.get('command')?.value;
     const named = formsNamed(call.name, command);
     const form = bestForm(named, args);
-    const told: Told = { call, form, args, outer };
+    const readCall: ReadCall = { call, form, args, outer };
     if (form?.meaning === 'none') {
       this.#passed += 1;
       const name = call.name ?? form.command ?? '';
@@ -142,31 +142,33 @@ export class CallReader {
       return null;
     }
     if (form?.meaning === 'unread') {
-      const why = UNREAD[form.names[0] ?? ''] ?? UNREAD.undo ?? '';
+      const explanation = UNREAD[form.names[0] ?? ''] ?? UNREAD.undo ?? '';
       return this.#bad(
         'call_unread',
-        `The answer looks like ${labelOf(told)}, which is not read. ${why}`,
+        `The answer looks like ${labelOf(readCall)}, which is not read. ${explanation}`,
       );
     }
     if (args.stranger !== null)
-      return this.#bad('unknown_key', this.#stranger(told, args.stranger));
+      return this.#bad('unknown_key', this.#stranger(readCall, args.stranger));
     for (const key of args.ignored) this.#ignored.add(key);
-    return args.values.has('edits') ? this.#list(told) : this.#one(told);
+    return args.values.has('edits') ? this.#list(readCall) : this.#one(readCall);
   }
 
   /** Reads several edits, which may be given as JSON text, or one alone. */
-  #list(told: Told): Reading | null {
-    const { call, args, outer } = told;
+  #list(readCall: ReadCall): Reading | null {
+    const { call, args, outer } = readCall;
     const stated = args.values.get('edits')?.value ?? null;
-    const held = typeof stated === 'string' ? (jsonIn(stated) ?? null) : stated;
-    const items = isJsonObject(held) ? [held] : held;
+    const listed = typeof stated === 'string' ? (jsonIn(stated) ?? null) : stated;
+    const items = isJsonObject(listed) ? [listed] : listed;
     if (!Array.isArray(items))
-      return this.#bad('no_operations', `\`${this.#keyOf(told, 'edits')}\` is not an array.`, null);
-    const beside = [...args.values].find(
-      ([argument]) => !['edits', 'path', 'mode', 'command', 'all'].includes(argument),
-    );
-    if (beside !== undefined) return this.#bad('unknown_key', this.#stranger(told, beside[1].key));
-    const path = args.values.has('path') ? this.#text(told, 'path') : outer;
+      return this.#bad(
+        'no_operations',
+        `\`${this.#keyOf(readCall, 'edits')}\` is not an array.`,
+        null,
+      );
+    const stranger = strangerToList(args);
+    if (stranger !== null) return this.#bad('unknown_key', this.#stranger(readCall, stranger));
+    const path = args.values.has('path') ? this.#text(readCall, 'path') : outer;
     if (typeof path !== 'string' && path !== null) return path;
     let fault: Reading | null = null;
     for (const item of items as readonly Json[]) {
@@ -179,52 +181,52 @@ export class CallReader {
   }
 
   /** Reads an edit: what it means, and whether all is there. */
-  #one(told: Told): Reading | null {
-    const { args, outer } = told;
-    const meaning = this.#meaningOf(told);
+  #one(readCall: ReadCall): Reading | null {
+    const { args, outer } = readCall;
+    const meaning = this.#meaningOf(readCall);
     if (this.#count >= CALL_EDITS) {
       const message = `The answer contains more than ${CALL_EDITS} edits; at most ${CALL_EDITS} are read.`;
       return invalid('too_many_edits', message);
     }
     const lacking = missing(meaning, args, outer);
-    if (lacking.length > 0) return this.#bad('missing_key', this.#lacking(told, lacking));
+    if (lacking.length > 0) return this.#bad('missing_key', this.#lacking(readCall, lacking));
     const extra = besides(meaning, args);
-    if (extra !== null) return this.#bad('unknown_key', this.#stranger(told, extra));
-    if (meaning === 'shell') return this.#shell(told);
-    if (meaning === 'patch') return this.#patch(told);
-    const path = args.values.has('path') ? this.#text(told, 'path') : outer;
+    if (extra !== null) return this.#bad('unknown_key', this.#stranger(readCall, extra));
+    if (meaning === 'shell') return this.#shell(readCall);
+    if (meaning === 'patch') return this.#patch(readCall);
+    const path = args.values.has('path') ? this.#text(readCall, 'path') : outer;
     if (path === null || path === '')
-      return this.#bad('missing_key', this.#lacking(told, ['path']));
+      return this.#bad('missing_key', this.#lacking(readCall, ['path']));
     if (typeof path !== 'string') return path;
-    if (meaning === 'replace') return this.#replace(told, path);
-    if (meaning === 'insert') return this.#insert(told, path);
-    if (meaning === 'diff') return this.#diff(told, path);
-    return this.#whole(told, path, meaning);
+    if (meaning === 'replace') return this.#replace(readCall, path);
+    if (meaning === 'insert') return this.#insert(readCall, path);
+    if (meaning === 'diff') return this.#diff(readCall, path);
+    return this.#whole(readCall, path, meaning);
   }
 
-  #meaningOf({ form, args }: Told): Meaning {
+  #meaningOf({ form, args }: ReadCall): Meaning {
     const mode = args.values.get('mode')?.value;
     if (form === null) return meaningByKeys(args) ?? 'replace';
     if (mode === 'append' && form.meaning === 'write') return 'end';
     return mode === 'create' && form.meaning === 'write' ? 'create' : form.meaning;
   }
 
-  #replace(told: Told, path: string): Reading | null {
-    const [before, after] = [this.#text(told, 'old'), this.#text(told, 'new')];
+  #replace(readCall: ReadCall, path: string): Reading | null {
+    const [before, after] = [this.#text(readCall, 'old'), this.#text(readCall, 'new')];
     if (typeof before !== 'string') return before;
     if (typeof after !== 'string') return after;
-    const all = truthOf(told.args.values.get('all')?.value ?? false);
+    const all = truthOf(readCall.args.values.get('all')?.value ?? false);
     if (all === null)
-      return this.#bad('wrong_type', `\`${this.#keyOf(told, 'all')}\` must be true or false.`);
-    const stated = told.args.values.get('count')?.value;
+      return this.#bad('wrong_type', `\`${this.#keyOf(readCall, 'all')}\` must be true or false.`);
+    const stated = readCall.args.values.get('count')?.value;
     const count = stated === undefined ? null : numberOf(stated);
     if (stated !== undefined && (count === null || count < 1))
       return this.#bad(
         'wrong_type',
-        `\`${this.#keyOf(told, 'count')}\` must be a number of places.`,
+        `\`${this.#keyOf(readCall, 'count')}\` must be a number of places.`,
       );
     const everywhere = all || (count !== null && count > 1);
-    this.#addText(told, path, {
+    this.#addText(readCall, path, {
       before,
       after,
       everywhere,
@@ -235,32 +237,35 @@ export class CallReader {
     return null;
   }
 
-  #insert(told: Told, path: string): Reading | null {
-    const { values } = told.args;
-    const after = this.#text(told, values.has('text') ? 'text' : 'new');
+  #insert(readCall: ReadCall, path: string): Reading | null {
+    const { values } = readCall.args;
+    const after = this.#text(readCall, values.has('text') ? 'text' : 'new');
     if (typeof after !== 'string') return after;
-    const by = values.has('after') ? 'after' : 'before';
-    const line = numberOf(values.get(by)?.value ?? null);
+    const side = values.has('after') ? 'after' : 'before';
+    const line = numberOf(values.get(side)?.value ?? null);
     if (line === null)
-      return this.#bad('wrong_type', `\`${this.#keyOf(told, by)}\` must be the number of a line.`);
+      return this.#bad(
+        'wrong_type',
+        `\`${this.#keyOf(readCall, side)}\` must be the number of a line.`,
+      );
     // Of `insert_content` 0 is the end of the file.
     const before = line === 0 ? 'end' : line - 1;
-    this.#addText(told, path, {
+    this.#addText(readCall, path, {
       before: '',
       after,
       everywhere: false,
       count: null,
-      behind: by === 'after' ? line : before,
+      behind: side === 'after' ? line : before,
       creates: null,
     });
     return null;
   }
 
   /** Reads what the whole file holds afterwards, or that it goes. */
-  #whole(told: Told, path: string, meaning: Meaning): Reading | null {
+  #whole(readCall: ReadCall, path: string, meaning: Meaning): Reading | null {
     const hint = {
       index: this.#count,
-      responseLine: told.call.line,
+      responseLine: readCall.call.line,
       section: this.#section,
       rules: wholeFile.rules,
     };
@@ -268,7 +273,7 @@ export class CallReader {
       this.#add({ kind: 'delete', path, before: null, after: null, hint });
       return null;
     }
-    const text = this.#text(told, 'text');
+    const text = this.#text(readCall, 'text');
     if (typeof text !== 'string') return text;
     if (meaning === 'write') {
       this.#written.set(this.#count, text);
@@ -281,9 +286,9 @@ export class CallReader {
       });
       return null;
     }
-    const creates = `${path} exists already, and ${labelOf(told)} ${meaning === 'sketch' ? 'may leave lines out' : 'is for new files'}. ${SEND_STRINGS}`;
+    const creates = `${path} exists already, and ${labelOf(readCall)} ${meaning === 'sketch' ? 'may leave lines out' : 'is for new files'}. ${SEND_STRINGS}`;
     const behind = meaning === 'end' ? 'end' : null;
-    this.#addText(told, path, {
+    this.#addText(readCall, path, {
       before: '',
       after: text,
       everywhere: false,
@@ -295,7 +300,7 @@ export class CallReader {
   }
 
   #addText(
-    told: Told,
+    readCall: ReadCall,
     path: string,
     {
       before,
@@ -306,7 +311,7 @@ export class CallReader {
   ): void {
     const hint = {
       index: this.#count,
-      responseLine: told.call.line,
+      responseLine: readCall.call.line,
       section: null,
       rules: this.#rules,
       ...more,
@@ -321,33 +326,38 @@ export class CallReader {
     this.#section += 1;
   }
 
-  #patch(told: Told): Reading | null {
-    const patch = this.#text(told, 'patch');
-    return typeof patch === 'string' ? this.#nested(told, beginPatch, patch) : patch;
+  #patch(readCall: ReadCall): Reading | null {
+    const patch = this.#text(readCall, 'patch');
+    return typeof patch === 'string' ? this.#nested(readCall, beginPatch, patch) : patch;
   }
 
   /** Reads the blocks, the patch or the hunks of one file. */
-  #diff(told: Told, path: string): Reading | null {
-    const diff = this.#text(told, 'diff');
+  #diff(readCall: ReadCall, path: string): Reading | null {
+    const diff = this.#text(readCall, 'diff');
     if (typeof diff !== 'string') return diff;
     const added = /^(?:\+.*(?:\n|$))+$/.test(diff);
     if (added)
       return this.#nested(
-        told,
+        readCall,
         beginPatch,
         `*** Begin Patch\n*** Add File: ${path}\n${diff.replace(/\n$/, '')}\n*** End Patch`,
       );
     const dialect = GRAMMARS.find(([opening]) => opening.test(diff))?.[1];
     if (dialect === undefined) {
-      const message = `The \`${this.#keyOf(told, 'diff')}\` of ${labelOf(told)} has neither a block \`<<<<<<< SEARCH\` nor a hunk \`@@\`. Send one of them.`;
+      const message = `The \`${this.#keyOf(readCall, 'diff')}\` of ${labelOf(readCall)} has neither a block \`<<<<<<< SEARCH\` nor a hunk \`@@\`. Send one of them.`;
       return this.#bad('call_unread', message);
     }
-    return this.#nested(told, dialect, diff, path);
+    return this.#nested(readCall, dialect, diff, path);
   }
 
   /** Reads the text of a call in the dialect that it is written in; `only`: the path that all of it must be about. */
-  #nested(told: Told, dialect: Dialect, body: string, only: string | null = null): Reading | null {
-    const { line } = told.call;
+  #nested(
+    readCall: ReadCall,
+    dialect: Dialect,
+    body: string,
+    only: string | null = null,
+  ): Reading | null {
+    const { line } = readCall.call;
     const { files } = this.#context;
     const file = only === null ? null : (files.get(only) ?? { bytes: null, text: null });
     const context =
@@ -356,17 +366,17 @@ export class CallReader {
         : { ...this.#context, files: new Map([[only, file]]) };
     const inside = dialect.parse(body.replace(/\r\n/g, '\n'), { ...context, whole: true });
     const { fault, edits, count } = inside;
-    if (fault !== null) return this.#inside(fault, told);
+    if (fault !== null) return this.#inside(fault, readCall);
     if (inside.notes.some(({ code }) => code.startsWith('prose')))
       return this.#bad(
         'stray_line',
-        `The text of ${labelOf(told)} has lines that belong to no edit. Send the edits alone.`,
+        `The text of ${labelOf(readCall)} has lines that belong to no edit. Send the edits alone.`,
       );
     const other = only === null ? undefined : edits.find((edit) => edit.path !== only);
     if (other !== undefined)
       return this.#bad(
         'names_differ',
-        `${labelOf(told)} is about ${only ?? ''}, and its \`diff\` names ${other.path ?? 'another file'}. Send a call for each file.`,
+        `${labelOf(readCall)} is about ${only ?? ''}, and its \`diff\` names ${other.path ?? 'another file'}. Send a call for each file.`,
       );
     for (const edit of edits) {
       const { index, section } = edit.hint;
@@ -384,23 +394,23 @@ export class CallReader {
   }
 
   /** Returns a fault of the text in a call, which says so. */
-  #inside(fault: Reading, told: Told): Reading {
+  #inside(fault: Reading, readCall: ReadCall): Reading {
     if (fault.kind === 'plans') return fault;
-    const { line } = told.call;
+    const { line } = readCall.call;
     const where = line === null ? '' : ` (line ${line} of the answer)`;
     const reasons = fault.reasons.map((reason) => ({
       ...reason,
       ...(reason.index === undefined ? {} : { index: reason.index + this.#count }),
-      message: `In ${labelOf(told)}${where}: ${reason.message.replaceAll('of the answer', 'of its text')}`,
+      message: `In ${labelOf(readCall)}${where}: ${reason.message.replaceAll('of the answer', 'of its text')}`,
     }));
     return { ...fault, reasons };
   }
 
   /** Reads a shell command that is `apply_patch` with its patch, and nothing else. */
-  #shell(told: Told): Reading | null {
-    const stated = told.args.values.get('command')?.value ?? null;
+  #shell(readCall: ReadCall): Reading | null {
+    const stated = readCall.args.values.get('command')?.value ?? null;
     const patch = patchInCommand(stated);
-    if (patch !== null) return this.#nested(told, beginPatch, patch);
+    if (patch !== null) return this.#nested(readCall, beginPatch, patch);
     return this.#bad('call_unread', `The answer looks like a shell command. ${UNREAD.shell ?? ''}`);
   }
 
@@ -428,9 +438,9 @@ export class CallReader {
   /** Makes a file that is written, and not there before, one that later edits change. Returns whether it could. */
   #becomesText(path: string, before: number): boolean {
     if ((this.#context.files.get(path)?.bytes ?? null) !== null) return false;
-    const at = this.#edits.findIndex((edit) => pathsOf(edit).includes(path));
-    const edit = this.#edits[at];
-    if (edit?.kind !== 'write' || at >= before) return false;
+    const first = this.#edits.findIndex((edit) => pathsOf(edit).includes(path));
+    const edit = this.#edits[first];
+    if (edit?.kind !== 'write' || first >= before) return false;
     const after = (this.#written.get(edit.hint.index) ?? '').replaceAll('\r\n', '\n');
     const { index, responseLine } = edit.hint;
     const hint = {
@@ -443,31 +453,31 @@ export class CallReader {
       behind: null,
       creates: null,
     };
-    this.#edits[at] = { kind: 'text', path: edit.path, before: '', after, hint };
+    this.#edits[first] = { kind: 'text', path: edit.path, before: '', after, hint };
     return true;
   }
 
-  #text(told: Told, argument: Argument): string | Reading {
-    const value = told.args.values.get(argument)?.value;
+  #text(readCall: ReadCall, argument: Argument): string | Reading {
+    const value = readCall.args.values.get(argument)?.value;
     if (typeof value === 'string') return value;
-    const key = this.#keyOf(told, argument);
+    const key = this.#keyOf(readCall, argument);
     return this.#bad('missing_key', `\`${key}\` must be a string.`);
   }
 
-  #keyOf({ args, form }: Told, argument: Argument): string {
+  #keyOf({ args, form }: ReadCall, argument: Argument): string {
     return args.values.get(argument)?.key ?? form?.keys[argument] ?? USUAL[argument];
   }
 
-  #lacking(told: Told, lacking: readonly Argument[]): string {
-    const keys = lacking.map((argument) => `\`${this.#keyOf(told, argument)}\``).join(' and ');
-    if (told.form === null && (lacking[0] === 'old' || lacking[0] === 'new'))
+  #lacking(readCall: ReadCall, lacking: readonly Argument[]): string {
+    const keys = lacking.map((argument) => `\`${this.#keyOf(readCall, argument)}\``).join(' and ');
+    if (readCall.form === null && (lacking[0] === 'old' || lacking[0] === 'new'))
       return 'The edit needs `old_string` and `new_string`, both strings.';
-    if (told.form === null) return `The edit needs ${keys}.`;
-    return `The answer looks like ${labelOf(told)} without ${keys}. Send the call again with ${lacking.length > 1 ? 'them' : 'it'}.`;
+    if (readCall.form === null) return `The edit needs ${keys}.`;
+    return `The answer looks like ${labelOf(readCall)} without ${keys}. Send the call again with ${lacking.length > 1 ? 'them' : 'it'}.`;
   }
 
-  #stranger(told: Told, key: string): string {
-    const { form, args } = told;
+  #stranger(readCall: ReadCall, key: string): string {
+    const { form, args } = readCall;
     const argument = argumentOf(key);
     const twin = argument === null ? undefined : args.values.get(argument)?.key;
     if (twin !== undefined && twin !== key)
@@ -483,7 +493,7 @@ export class CallReader {
             replace_all: 'replace_all',
           })
         : Object.values(form.keys);
-    const whose = form === null ? 'An edit' : `The answer looks like ${labelOf(told)}, which`;
+    const whose = form === null ? 'An edit' : `The answer looks like ${labelOf(readCall)}, which`;
     return `${whose} has no key ${quoted(key, NAME_CHARS)}; it has ${own.join(', ')}.`;
   }
 
@@ -494,6 +504,12 @@ export class CallReader {
   }
 }
 
+/** Returns a key that a list of edits does not have beside it; null: there is none. */
+const strangerToList = ({ values }: Arguments): string | null => {
+  const allowed: readonly Argument[] = ['edits', 'path', 'mode', 'command', 'all'];
+  return [...values].find(([argument]) => !allowed.includes(argument))?.[1].key ?? null;
+};
+
 /** How each grammar of a `diff` begins. */
 const GRAMMARS: readonly (readonly [RegExp, Dialect])[] = [
   [/^(?:<{5,9}|-{5,9}) SEARCH[ \t\r]*$/m, searchBlocks],
@@ -502,7 +518,7 @@ const GRAMMARS: readonly (readonly [RegExp, Dialect])[] = [
 ];
 
 /** A form as a message names it: "a Cline `write_to_file` call". */
-const labelOf = ({ form, call }: Told): string => {
+const labelOf = ({ form, call }: ReadCall): string => {
   const name = form?.command ?? call.name ?? form?.names[0];
   if (form === null || name === undefined) return 'an edit';
   const [source = ''] = form.source.split(', ');
@@ -550,7 +566,10 @@ const patchInCommand = (command: Json): string | null => {
   const [program = '', ...rest] = words;
   if (program === 'apply_patch' && rest.length === 1) return rest[0] ?? null;
   const isShell =
-    /^(?:\/bin\/|\/usr\/bin\/)?(?:bash|sh|zsh)$/.test(program) && /^-l?c$/.test(rest[0] ?? '');
-  const script = isShell && rest.length === 2 ? (rest[1] ?? '') : words.length === 1 ? program : '';
+    /^(?:\/bin\/|\/usr\/bin\/)?(?:bash|sh|zsh)$/.test(program) &&
+    /^-l?c$/.test(rest[0] ?? '') &&
+    rest.length === 2;
+  if (!isShell && words.length > 1) return null;
+  const script = isShell ? (rest[1] ?? '') : program;
   return HEREDOC.exec(script.replace(/\r\n/g, '\n'))?.[3] ?? null;
 };

@@ -260,8 +260,8 @@ export const CALL_FORMS: readonly CallForm[] = [
 /** The table of docs/formats.md, which lists every form. */
 export const formTable = (): string => {
   const rows = CALL_FORMS.map(({ source, names, command, meaning, keys, ignored }) => {
-    const said = names.map((name) => `\`${name}\``).join(', ') || 'without a name';
-    const call = command === null ? said : `${said} with \`command\`: \`${command}\``;
+    const list = names.map((name) => `\`${name}\``).join(', ') || 'without a name';
+    const call = command === null ? list : `${list} with \`command\`: \`${command}\``;
     const own = Object.values(keys).map((key) => `\`${key}\``);
     const rest =
       ignored.length === 0 ? '' : `; ignored: ${ignored.map((key) => `\`${key}\``).join(', ')}`;

@@ -146,9 +146,9 @@ const strange = (name: string, found: string): TagFault => ({
 });
 
 const skipSpace = (text: string, from: number): number => {
-  let at = from;
-  while (at < text.length && /\s/.test(text.charAt(at))) at += 1;
-  return at;
+  let offset = from;
+  while (offset < text.length && /\s/.test(text.charAt(offset))) offset += 1;
+  return offset;
 };
 
 /** Returns whether the end of a call is the only one: no other stands behind it before the next call of this name. */
@@ -218,37 +218,50 @@ const readAttributes = (
 /** Tags that only group arguments: those of several files are a call each. */
 const GROUPS = new Set(['args', 'file', 'edits', 'edit']);
 
+/** Returns the tag at an offset that only groups arguments; null: there is none. */
+const groupingAt = (
+  text: string,
+  offset: number,
+): { readonly length: number; readonly opensCall: boolean } | null => {
+  const [tag = '', slash, name = ''] = /^<(\/?)(\w+)>/.exec(text.slice(offset, offset + 20)) ?? [];
+  if (!GROUPS.has(name)) return null;
+  return { length: tag.length, opensCall: slash === '' && (name === 'file' || name === 'edit') };
+};
+
 const readArguments = (text: string, from: number, shape: Shape): TagCall | TagFault => {
   const { name, open, close, argument, closeOf, isTrimmed } = shape;
   const groups: Record<string, Json>[] = [{}];
-  for (let at = skipSpace(text, from); ; at = skipSpace(text, at)) {
-    if (at >= text.length) return cut(name);
-    if (text.startsWith(close, at)) {
-      const end = at + close.length;
+  for (let offset = skipSpace(text, from); ; offset = skipSpace(text, offset)) {
+    if (offset >= text.length) return cut(name);
+    if (text.startsWith(close, offset)) {
+      const end = offset + close.length;
       if (!isOnlyEnd(text, end, close, open)) return unclear(name);
       return { calls: callsOf(groups).map((args) => ({ name, args })), end };
     }
-    const grouping = isTrimmed ? /^<(\/?)(\w+)>/.exec(text.slice(at, at + 20)) : null;
-    if (grouping !== null && GROUPS.has(grouping[2] ?? '')) {
-      if (grouping[1] === '' && grouping[2] !== 'args' && grouping[2] !== 'edits') groups.push({});
-      at += grouping[0].length;
+    const grouping = isTrimmed ? groupingAt(text, offset) : null;
+    if (grouping !== null) {
+      if (grouping.opensCall) groups.push({});
+      offset += grouping.length;
       continue;
     }
-    argument.lastIndex = at;
+    argument.lastIndex = offset;
     const opened = argument.exec(text);
     const key = opened?.[1];
-    if (opened === null || key === undefined) return strange(name, text.slice(at));
-    const start = at + opened[0].length;
+    if (opened === null || key === undefined) return strange(name, text.slice(offset));
+    const start = offset + opened[0].length;
     const value = valueIn(text, start, shape, closeOf(key));
-    if (value === null) {
-      const close = text.indexOf(closeOf(key), start);
-      return close < 0 ? cut(name) : strange(name, text.slice(close + closeOf(key).length).trim());
-    }
+    if (value === null) return withoutEnd(text, start, name, closeOf(key));
     const args = groups.at(-1) ?? {};
-    if (key in args) return strange(name, text.slice(at));
+    if (key in args) return strange(name, text.slice(offset));
     args[key] = isTrimmed || isWord(key) ? plain(key, value.text) : value.text;
-    at = value.end;
+    offset = value.end;
   }
+};
+
+/** Returns why a value has no end: the text is cut, or goes on with something else. */
+const withoutEnd = (text: string, start: number, name: string, closing: string): TagFault => {
+  const end = text.indexOf(closing, start);
+  return end < 0 ? cut(name) : strange(name, text.slice(end + closing.length).trim());
 };
 
 /** Returns the arguments of each call; those of several edits of one file have the path before them. */
@@ -257,8 +270,8 @@ const callsOf = (groups: readonly Record<string, Json>[]): readonly Record<strin
   const isShared =
     others.length > 0 && Object.keys(first).every((key) => argumentOf(key) === 'path');
   const calls = isShared ? others.map((args) => ({ ...first, ...args })) : groups;
-  const said = calls.filter((args) => Object.keys(args).length > 0);
-  return said.length === 0 ? [{}] : said;
+  const filled = calls.filter((args) => Object.keys(args).length > 0);
+  return filled.length === 0 ? [{}] : filled;
 };
 
 /** Returns a value up to the closing tag behind which the call goes on or ends. Null: there is none. */
@@ -271,15 +284,19 @@ const valueIn = (
   const data = /^\s*<!\[CDATA\[/.exec(text.slice(start, start + 40));
   const first = data === null ? start : text.indexOf(']]>', start);
   if (first < 0) return null;
-  for (let at = text.indexOf(closing, first); at >= 0; at = text.indexOf(closing, at + 1)) {
-    const end = at + closing.length;
+  for (
+    let offset = text.indexOf(closing, first);
+    offset >= 0;
+    offset = text.indexOf(closing, offset + 1)
+  ) {
+    const end = offset + closing.length;
     const next = skipSpace(text, end);
     argument.lastIndex = next;
     const key = argument.exec(text)?.[1];
     const goesOn = key !== undefined && isKeyOfCalls(key);
     const isGroup = GROUPS.has(/^<\/?(\w+)>/.exec(text.slice(next, next + 20))?.[1] ?? '');
     if (text.startsWith(close, next) || goesOn || isGroup)
-      return { text: withoutData(text.slice(start, at)), end };
+      return { text: withoutData(text.slice(start, offset)), end };
   }
   return null;
 };

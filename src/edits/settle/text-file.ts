@@ -131,7 +131,8 @@ export class TextFile implements FileOfEdits<TextEdit> {
     if (line === count && this.#base.length === count) return false;
     const { lines } = text;
     const isSame = (from: number, to: number): boolean => {
-      for (let at = from; at < to; at += 1) if (lines[at] !== this.#base.all[at]) return false;
+      for (let index = from; index < to; index += 1)
+        if (lines[index] !== this.#base.all[index]) return false;
       return true;
     };
     return !isSame(0, line) && (this.#base.length !== count || !isSame(line, count));

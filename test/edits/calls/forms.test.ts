@@ -35,12 +35,12 @@ const outcomeOf = (response: string): Outcome => {
       codes: outcome.reasons.map(({ code }) => code),
       messages: outcome.reasons.map(({ message }) => message),
     };
-  const made = [...outcome.files].map(([path, file]) => [
+  const results = [...outcome.files].map(([path, file]) => [
     path,
     file === 'absent' ? null : Buffer.from(file.bytes).toString(),
   ]);
   return {
-    files: Object.fromEntries(made) as Record<string, string | null>,
+    files: Object.fromEntries(results) as Record<string, string | null>,
     codes: outcome.notes.map(({ code }) => code),
     messages: outcome.notes.map(({ message }) => message),
   };

@@ -18,12 +18,12 @@ const madeOf = (response: unknown): Made | string => {
   const options = { requireMarker: false, allowDelete: true, mayCreateUnder: [''] };
   const outcome = applyAnswer({ format, answer, files, options });
   if (outcome.outcome !== 'edited') return outcome.reasons.map(({ code }) => code).join();
-  const made = [...outcome.files].map(([path, file]) => [
+  const results = [...outcome.files].map(([path, file]) => [
     path,
     file === 'absent' ? null : Buffer.from(file.bytes).toString(),
   ]);
   return {
-    files: Object.fromEntries(made) as Record<string, string | null>,
+    files: Object.fromEntries(results) as Record<string, string | null>,
     tolerances: outcome.tolerances.map(({ tolerance }) => tolerance),
   };
 };
@@ -57,8 +57,8 @@ describe('an insert at a line number', () => {
   });
 
   test('behind an edit that moved no line means the same line', () => {
-    const made = madeOf([replace('a.txt', 'one', '1'), insert(2, 'x')]);
-    expect(made).toEqual({
+    const results = madeOf([replace('a.txt', 'one', '1'), insert(2, 'x')]);
+    expect(results).toEqual({
       files: { 'a.txt': '1\ntwo\nx\nthree\n' },
       tolerances: ['unchecked_lines'],
     });
@@ -80,7 +80,7 @@ describe('an insert at a line number', () => {
 
 describe('several calls', () => {
   test('of several files and kinds are one answer', () => {
-    const made = madeOf([
+    const results = madeOf([
       { command: 'create', path: 'new.txt', file_text: 'n\n' },
       replace('new.txt', 'n', 'm'),
       { file_path: 'b.txt', content: 'whole\n' },
@@ -96,7 +96,7 @@ describe('several calls', () => {
       'a.txt': 'one\n2\nthree\n',
       'open.txt': null,
     };
-    expect(made).toEqual({ files, tolerances: ['earlier_block'] });
+    expect(results).toEqual({ files, tolerances: ['earlier_block'] });
   });
 
   test.each([

@@ -33,6 +33,15 @@ test.each<[string, string[], string[], string[]]>([
   );
 });
 
+test('two names of the same look are told apart by their characters', () => {
+  const [composed, parted] = ['caf\u00e9.md', 'cafe\u0301.md'];
+  const [finding] = nameFindings([composed], [parted]);
+  expect(finding?.message).toContain('looks the same: it has U+0065 U+0301 where');
+  expect(finding?.message).toContain('the new name has U+00E9');
+  expect(finding?.message).not.toContain('letter case');
+  expect(nameFindings(['A.md'], ['a.md'])[0]?.message).toContain('letter case');
+});
+
 test('through an answer: beside an offered file and beside what is only told of, not beside what goes', () => {
   const run = (answer: string, beside: string[] = []) =>
     applyAnswer({
