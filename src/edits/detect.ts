@@ -38,7 +38,7 @@ export const formatIn = (said: string): AnswerFormat | null => {
   ]);
   const json = jsonFormat(answer) ?? callIn(answer, holdsCall);
   if (json !== null) found.push(json);
-  const any = found.filter(([at]) => at >= 0);
+  const any = found.filter(([start]) => start >= 0);
   // What lacks something is an edit only where nothing else is one.
   if (any.length === 0) return callIn(answer, looksLikeCall)?.[1] ?? null;
   return found.filter(([at]) => at >= 0).sort(([a], [b]) => a - b)[0]?.[1] ?? null;
@@ -75,7 +75,9 @@ const withoutPatchIndent = (answer: string): string => {
     .slice(0, last + 1)
     .every((line) => line.startsWith(blanks) || line.trim() === '');
   if (last < 0 || !isWhole) return answer;
-  const moved = lines.map((line, at) => (at <= last ? line.slice(blanks.length) : line));
+  const moved = lines.map((line, lineIndex) =>
+    lineIndex <= last ? line.slice(blanks.length) : line,
+  );
   return answer.slice(0, index) + moved.join('\n');
 };
 

@@ -79,9 +79,9 @@ export const whatIsSeen = (response: string): string => {
 
 /** What JSON says that is no edit; null: there is none. */
 const jsonSeen = (response: string): string | null => {
-  const at = response.search(/^[ \t]*[{[]/m);
-  if (at < 0) return null;
-  const from = at + (/^[ \t]*/.exec(response.slice(at))?.[0].length ?? 0);
+  const start = response.search(/^[ \t]*[{[]/m);
+  if (start < 0) return null;
+  const from = start + (/^[ \t]*/.exec(response.slice(start))?.[0].length ?? 0);
   const read = readJson(response, from);
   if (read.kind === 'open')
     return `It looks like JSON that ends inside a ${read.inside}. Send the whole object.`;

@@ -125,7 +125,7 @@ const sayStrings: Writer = (change, manner) => {
 };
 
 const sayTags: Writer = (change, manner) => {
-  const said = finds(change, manner, true).map(({ find, replace }) => {
+  const calls = finds(change, manner, true).map(({ find, replace }) => {
     const old = change.kind !== 'create' && replace.length === 0 ? body(find) : find.join('\n');
     const fresh =
       change.kind === 'create' || endsOpen(change, find, replace)
@@ -133,7 +133,7 @@ const sayTags: Writer = (change, manner) => {
         : replace.join('\n');
     return `<invoke name="str_replace">\n<parameter name="path">${change.path}</parameter>\n<parameter name="old_string">${old}</parameter>\n<parameter name="new_string">${fresh}</parameter>\n</invoke>\n`;
   });
-  return `${said.join('')}${complete(manner, 1, said.length)}`;
+  return `${calls.join('')}${complete(manner, 1, calls.length)}`;
 };
 
 const WRITERS: Readonly<Record<AnswerFormat, Writer>> = {

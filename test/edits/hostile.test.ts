@@ -34,8 +34,8 @@ const editOf: Record<AnswerFormat, (path: string, old: string, now: string) => s
     `*** Begin Patch\n*** Update File: ${path}\n@@\n-${old}\n+${now}\n*** End Patch\n`,
   'string-replace': (path, old, now) =>
     JSON.stringify({ file_path: path, old_string: old, new_string: now }),
-  'xml-call': (path, old, now) =>
-    `<invoke name="str_replace">\n<parameter name="path">${path}</parameter>\n<parameter name="old_string">${old}</parameter>\n<parameter name="new_string">${now}</parameter>\n</invoke>\n`,
+  'xml-call': (path, old, fresh) =>
+    `<invoke name="str_replace">\n<parameter name="path">${path}</parameter>\n<parameter name="old_string">${old}</parameter>\n<parameter name="new_string">${fresh}</parameter>\n</invoke>\n`,
 };
 const makeOf: Record<AnswerFormat, (path: string) => string> = {
   'whole-file': (path) => `FILE ${path}\nx\nEND FILE\n`,

@@ -102,8 +102,8 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
   ],
 };
 
-const callOf = ({ path, at, token }: (typeof EDITS)[number]): string =>
-  `<replace_in_file>\n<path>${path}</path>\n<diff>\n<<<<<<< SEARCH\n${linesOf(path)[at] ?? ''}\n=======\n${now(token)}\n>>>>>>> REPLACE\n</diff>\n</replace_in_file>\n`;
+const callOf = ({ path, token, ...edit }: (typeof EDITS)[number]): string =>
+  `<replace_in_file>\n<path>${path}</path>\n<diff>\n<<<<<<< SEARCH\n${linesOf(path)[edit.at] ?? ''}\n=======\n${now(token)}\n>>>>>>> REPLACE\n</diff>\n</replace_in_file>\n`;
 
 const isJson = (format: AnswerFormat): boolean =>
   format === 'structured-edit' || format === 'string-replace';

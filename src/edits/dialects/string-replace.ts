@@ -62,7 +62,7 @@ const readPart = (part: Json, response: JsonAnswer, reader: CallReader): Reading
   const { calls, texts } = unwrapped(part);
   const outside = new Outside();
   const lines = texts.flatMap((text) => text.split('\n'));
-  for (const [at, line] of lines.entries()) outside.take(at, line);
+  for (const [lineIndex, line] of lines.entries()) outside.take(lineIndex, line);
   const stray = outside.stray(reader.count);
   if (stray !== null) return { kind: 'invalid', open: false, reasons: [stray] };
   for (const { name, args, object } of calls) {

@@ -106,7 +106,7 @@ const sameNameWords = ([fresh, old]: readonly [string, string]): string => {
 const accentOf = (name: string, other: string): string => {
   const letters = (text: string): readonly string[] => text.match(/\P{M}\p{M}*/gu) ?? [];
   const others = letters(other);
-  const differs = letters(name).find((letter, at) => letter !== others[at]) ?? '';
+  const differs = letters(name).find((letter, index) => letter !== others[index]) ?? '';
   return Array.from(differs, characterCode).join(' ');
 };
 

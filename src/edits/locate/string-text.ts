@@ -140,11 +140,11 @@ export class StringText {
   /** Puts whole lines behind the first `line` lines; the text has as many. */
   insertLines(line: number, lines: string): void {
     const { whole } = this;
-    let at = 0;
+    let offset = 0;
     for (let passed = 0; passed < line; passed += 1)
-      at = whole.indexOf('\n', at) + 1 || whole.length;
-    const isOpen = at > 0 && whole[at - 1] !== '\n';
-    this.replace([[at, at]], '', isOpen ? `\n${lines.replace(/\n$/, '')}` : lines);
+      offset = whole.indexOf('\n', offset) + 1 || whole.length;
+    const isOpen = offset > 0 && whole[offset - 1] !== '\n';
+    this.replace([[offset, offset]], '', isOpen ? `\n${lines.replace(/\n$/, '')}` : lines);
   }
 
   /** Puts `after` in place of stretches that all hold `before`. They are in order and do not overlap. */
