@@ -12,7 +12,7 @@ import { storePaths } from '../../stores/location.js';
 import type { StoredFile } from '../../stores/ports.js';
 import { together } from '../../system/turns.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
-import { archivedRun } from '../archive/run.js';
+import { runIndex } from '../run-index/index.js';
 import { allHosts } from '../runs/hosts.js';
 import { removeLayers, unusedLayers, type UnusedLayers } from './layers.js';
 import * as oldSteps from './steps.js';
@@ -179,11 +179,9 @@ const refuseOtherNamespaces = async (
   needRuns(emend);
   const known = new Set([emend.namespace, ...assumeClosed]);
   const open = new Map<string, number>();
-  await together(await emend.archive.list(), async (stepKey) => {
-    const { started, closed } = archivedRun(stepKey, await emend.archive.read(stepKey));
-    if (started === null || closed !== null || known.has(started.namespace)) return;
-    open.set(started.namespace, (open.get(started.namespace) ?? 0) + 1);
-  });
+  for (const { isEnded, facts } of (await runIndex(emend, { isThorough: true })).rows())
+    if (facts.namespace !== null && !isEnded && !known.has(facts.namespace))
+      open.set(facts.namespace, (open.get(facts.namespace) ?? 0) + 1);
   const [first] = open.keys();
   if (first === undefined) return;
   const list = [...open].map(([namespace, runs]) => `${namespace} (${runs})`).join(', ');

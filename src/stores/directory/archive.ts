@@ -18,6 +18,7 @@ import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
 import { isRecord } from '../../shared/text.js';
 import { together } from '../../system/turns.js';
+import { changesDir, createChanges } from './changes.js';
 
 const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is written anew this often before it is given up.
 
@@ -125,6 +126,10 @@ export const entriesOf = (logs: readonly (readonly unknown[])[]): readonly Archi
   ];
 };
 
+interface ArchiveOptions extends DiskStoreOptions {
+  /** False: it is a copy that no index follows. */
+  readonly isFollowed?: boolean;
+}
 const NAME = /^[a-z0-9-]{1,80}$/;
 
 /** The folder of a run. */
@@ -137,7 +142,14 @@ export const fileName = (name: string): string =>
     ? `${name}.json`
     : fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
 
-export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive => {
+export const createArchive = ({
+  dir,
+  sys = realSys,
+  isFollowed = true,
+}: ArchiveOptions): Archive => {
+  const changes = createChanges({ dir: changesDir(dir), sys, writer: 'home' });
+  const announce = (stepKey: StepKey): Promise<void> =>
+    isFollowed ? changes.announce(placeName(stepKey)) : Promise.resolve();
   const placeOf = (stepKey: StepKey): string => join(dir, placeName(stepKey));
   const logOf = (stepKey: StepKey): string => join(placeOf(stepKey), 'log.jsonl');
 
@@ -165,9 +177,10 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
   return {
     append: (stepKey, entries, sync) => {
       const path = logOf(stepKey);
-      return onDisk(`Appending to the archive at ${path}`, () =>
-        appendLines(sys, path, entries, sync),
-      );
+      return onDisk(`Appending to the archive at ${path}`, async () => {
+        if (entries.length > 0) await announce(stepKey);
+        await appendLines(sys, path, entries, sync);
+      });
     },
     putFile: (stepKey, name, value) => {
       const path = join(placeOf(stepKey), fileName(name));
@@ -192,6 +205,20 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
       return bytes === null ? [] : entriesOf([linesIn(bytes)]);
     },
     find,
-    list: () => find(''),
+    names: () =>
+      onDisk(`Listing the archive at ${dir}`, async () =>
+        ((await orNull(sys.readdir(dir))) ?? []).filter(isStepKey),
+      ),
+    namesStamp: async () => {
+      const stat = await orNull(sys.stat(dir), ABSENT);
+      return stat === null ? 'none' : String(stat.changed_ns);
+    },
+    stamp: async (stepKey) => {
+      const stat = await orNull(sys.stat(logOf(stepKey)), ABSENT);
+      return stat === null ? null : `${stat.size}-${stat.changed_ns.toString(36)}`;
+    },
+    changesSince: (position) => changes.since(position),
+    announce: (stepKey) =>
+      onDisk(`Announcing a change of ${placeOf(stepKey)}`, () => announce(stepKey)),
   };
 };

@@ -1,0 +1,97 @@
+/** Chooses rows of the index by state, repository, plan and words, and page by page. */
+import { planOf, type StepKey } from '../../shared/ids.js';
+import type { RunFilter } from '../../shared/run.js';
+import { fail } from '../../shared/problems.js';
+import { searchable } from './row.js';
+import type { RunIndex } from './index.js';
+
+const PLAN_PREFIX_CHARS = 4; // bound: Least digits that name the run of a plan in a filter.
+
+/** A place between two runs of a list: those after it are older. */
+export interface Cursor {
+  readonly last_ms: number;
+  /** Null: all runs of that time are after it. */
+  readonly stepKey: StepKey | null;
+}
+
+/** `<ISO time>/<key of the last run of a page>` */
+export const cursorText = ({ last_ms, stepKey }: Cursor): string =>
+  `${new Date(last_ms).toISOString()}${stepKey === null ? '' : `/${stepKey}`}`;
+
+/** Throws ProblemError `usage`. */
+export const cursorOf = (text: string): Cursor => {
+  const [, time = '', stepKey = null] =
+    /^(\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?)(?:\/([0-9a-z-]+))?$/.exec(text.trim()) ?? [];
+  const last_ms = Date.parse(time);
+  return Number.isNaN(last_ms)
+    ? fail(
+        'usage',
+        `--before ${text.slice(0, 80)}: expected a day or time, or the place that a list names.`,
+        'Example: --before 2026-11-30, or --before 2026-11-30T10:15:00Z',
+      )
+    : { last_ms, stepKey };
+};
+
+/** Returns the words of a search, each of which must occur. */
+export const wordsOf = (text: string): readonly string[] =>
+  searchable(text)
+    .split(' ')
+    .filter((word) => word !== '');
+
+/** Returns the runs that fit, newest first. State is asked of ended runs alone: of others the server knows it. */
+export const chooseRuns = (
+  index: RunIndex,
+  filter: RunFilter,
+  before: Cursor | null = null,
+): readonly StepKey[] => {
+  const plans =
+    filter.plan === undefined || filter.plan === '' ? null : plansNamed(index, filter.plan);
+  const fits = index.test({
+    state: filter.state ?? '',
+    workspace: filter.workspace ?? '',
+    words: wordsOf(filter.text ?? ''),
+  });
+  return index
+    .keys()
+    .filter(
+      (stepKey) =>
+        (plans === null || plans.has(planOf(stepKey))) &&
+        (before === null || isAfter(index, stepKey, before)) &&
+        fits(stepKey),
+    );
+};
+
+const isAfter = (
+  index: RunIndex,
+  stepKey: StepKey,
+  { last_ms, stepKey: last }: Cursor,
+): boolean => {
+  const own_ms = index.last_ms(stepKey);
+  return own_ms < last_ms || (own_ms === last_ms && last !== null && stepKey < last);
+};
+
+/** Returns the keys of the runs of a plan: by its document, with or without `.md`, or by the first digits of a run's key. */
+const plansNamed = (index: RunIndex, typed: string): ReadonlySet<StepKey> => {
+  const path = withoutEnding(typed.trim());
+  const isKey = new RegExp(`^[0-9a-f]{${PLAN_PREFIX_CHARS},32}$`).test(path);
+  return new Set(
+    index.keys().filter((stepKey) => {
+      const plan = index.plan(stepKey);
+      return plan !== '' && (withoutEnding(plan) === path || (isKey && stepKey.startsWith(path)));
+    }),
+  );
+};
+
+const withoutEnding = (path: string): string => path.replace(/\.md$/, '').replace(/^\.\//, '');
+
+/** Repositories and plans of the newest runs, each once. */
+export const placesOf = (index: RunIndex, most: number) => {
+  const workspaces = new Set<string>();
+  const plans = new Set<string>();
+  for (const stepKey of index.keys()) {
+    const [workspace, plan] = [index.workspace(stepKey), index.plan(stepKey)];
+    if (workspace !== '' && workspaces.size < most) workspaces.add(workspace);
+    if (plan !== '' && plans.size < most) plans.add(plan);
+  }
+  return { repositories: [...workspaces].sort(), plans: [...plans].sort() };
+};

@@ -1,0 +1,197 @@
+/**
+ * The journal of changes of an archive: before a process appends to the log of a run, it writes the run's key into `<store>/changes`. So an
+ * index knows which of 100,000 archives to look at again, without a look at each. A line is `<checksum> <time> <key>`, and it begins with a
+ * line end, in case that a dead writer left half of one. A journal that is damaged, cut or removed is noticed: then all archives are compared.
+ * Nothing else depends on it, so it is written without a sync; an index of another boot is not believed.
+ */
+import { dirname, join } from 'node:path';
+import { appendAll, jsonOf, makingDir, orNull, unlinkIfThere } from '../../system/durable.js';
+import { ABSENT } from '../../system/given-file.js';
+import { sha256 } from '../../system/hash.js';
+import type { Sys } from '../../system/sys.js';
+import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { groupBy, isRecord } from '../../shared/text.js';
+import type { ArchiveChanges } from '../ports.js';
+
+const ANNOUNCED_MS = 300_000; // bound: A process announces changes of a run again after this time.
+// bound: Changes announced in this time are reported again and again: their writers may append until `ANNOUNCED_MS` have passed.
+export const SETTLED_MS = 2 * ANNOUNCED_MS;
+const ANNOUNCED_RUNS = 10_000; // bound: Runs that a process remembers to have announced.
+const FILE_BYTES = 4 * 1024 * 1024; // bound: A larger file of the journal is followed by another, and the one before it is removed.
+const CHECKSUM_CHARS = 8; // bound: Hex digits of a line's checksum.
+
+/** The journal is next to the archive. */
+export const changesDir = (archive: string): string => join(dirname(archive), 'changes');
+
+/** Remembers which runs a process has announced. False: not lately. */
+export const createAnnounced = () => {
+  const announced = new Map<StepKey, number>();
+  return {
+    isRecent: (stepKey: StepKey, time_ms: number): boolean => {
+      const before = announced.get(stepKey);
+      return before !== undefined && time_ms >= before && time_ms - before < ANNOUNCED_MS;
+    },
+    add: (stepKey: StepKey, time_ms: number): void => {
+      if (announced.size >= ANNOUNCED_RUNS) announced.clear();
+      announced.set(stepKey, time_ms);
+    },
+    clear: (): void => announced.clear(),
+  };
+};
+
+interface Line {
+  readonly stepKey: StepKey;
+  readonly time_ms: number;
+}
+const checksumOf = (text: string): string => sha256(text).slice(0, CHECKSUM_CHARS);
+const textOf = ({ stepKey, time_ms }: Line): string => {
+  const text = `${time_ms} ${stepKey}`;
+  return `\n${checksumOf(text)} ${text}\n`;
+};
+/** Null: the line is damaged. */
+const lineOf = (line: string): Line | null => {
+  const text = line.slice(CHECKSUM_CHARS + 1);
+  const [time, stepKey] = text.split(' ');
+  if (line.slice(0, CHECKSUM_CHARS) !== checksumOf(text) || !isStepKey(stepKey)) return null;
+  return { stepKey, time_ms: Number(time) };
+};
+
+const NO_BYTES = new Uint8Array();
+const NAME = /^([a-z0-9]+)-(\d+)\.log$/;
+interface JournalFile {
+  readonly name: string;
+  readonly writer: string;
+  readonly number: number;
+}
+const fileOf = (name: string): readonly JournalFile[] => {
+  const [, writer, number] = NAME.exec(name) ?? [];
+  return writer === undefined ? [] : [{ name, writer, number: Number(number) }];
+};
+/** What a reader knows of a file: everything before `settled` is settled, and it had this id and size. */
+interface Known {
+  readonly settled: number;
+  readonly size: number;
+  readonly id: string;
+}
+/** By file name. */
+type Position = Readonly<Record<string, Known>>;
+
+interface ChangesOptions {
+  readonly dir: string;
+  readonly sys: Sys;
+  /** [a-z0-9] */
+  readonly writer: string;
+}
+
+export const createChanges = ({ dir, sys, writer }: ChangesOptions) => {
+  const announced = createAnnounced();
+  const listFiles = async (): Promise<readonly JournalFile[]> =>
+    ((await orNull(sys.readdir(dir), ABSENT)) ?? [])
+      .flatMap(fileOf)
+      .sort((a, b) => a.number - b.number);
+
+  /** Returns the number of the file to append to. One that is full is followed by the next, and the one before it is removed. */
+  const currentNumber = async (): Promise<number> => {
+    const own = (await listFiles()).filter((file) => file.writer === writer);
+    const last = own.at(-1);
+    if (last === undefined) return 1;
+    const stat = await orNull(sys.stat(join(dir, last.name)));
+    if (stat === null || stat.size < FILE_BYTES) return last.number;
+    for (const { name, number } of own)
+      if (number < last.number) await unlinkIfThere(sys, join(dir, name));
+    return last.number + 1;
+  };
+
+  /** As it was after the last announcement: whoever removes, replaces or cuts it takes what this process had announced. */
+  let journal = { path: '', id: '', size: 0 };
+  const isStillThere = async (): Promise<boolean> => {
+    const stat = await orNull(sys.stat(journal.path), ABSENT);
+    return stat !== null && stat.id === journal.id && stat.size >= journal.size;
+  };
+
+  const write = async (text: string): Promise<void> => {
+    const path = join(dir, `${writer}-${await currentNumber()}.log`);
+    const bytes = new TextEncoder().encode(text);
+    await makingDir(sys, path, () => appendAll(sys, path, bytes, 'later'));
+    const stat = await sys.stat(path);
+    journal = { path, id: stat.id, size: stat.size };
+  };
+
+  return {
+    announce: async (stepKey: StepKey): Promise<void> => {
+      const time_ms = Date.now();
+      if (announced.isRecent(stepKey, time_ms)) {
+        if (await isStillThere()) return;
+        announced.clear();
+      }
+      await write(textOf({ stepKey, time_ms }));
+      announced.add(stepKey, time_ms);
+    },
+
+    since: async (before: string | null): Promise<ArchiveChanges> => {
+      const earlier = positionOf(before);
+      const files = await listFiles();
+      const changed = new Set<StepKey>();
+      const position: Record<string, Known> = {};
+      let isComplete = before !== null && coversAll(files, earlier);
+      for (const { name } of files) {
+        const path = join(dir, name);
+        const id = (await orNull(sys.stat(path), ABSENT))?.id ?? '';
+        const bytes = await orNull(sys.readFile(path), ABSENT);
+        const known = earlier[name] ?? { settled: 0, size: 0, id };
+        // A journal that is shorter than before, or has another inode, is another one.
+        const isSame = bytes !== null && known.id === id && known.size <= bytes.length;
+        const lines = readLines(bytes ?? NO_BYTES, isSame ? known.settled : 0);
+        isComplete &&= isSame && lines.isComplete;
+        position[name] = { settled: lines.settled, size: bytes?.length ?? 0, id };
+        for (const stepKey of lines.changed) changed.add(stepKey);
+      }
+      // Without a journal nothing is known: the next call shall find one.
+      if (files.length === 0) await write('\n').catch(() => undefined);
+      return { isComplete, changed, position: JSON.stringify(position) };
+    },
+  };
+};
+
+const positionOf = (text: string | null): Position => {
+  const value = text === null ? null : jsonOf(text);
+  return isRecord(value) ? (value as Position) : {};
+};
+
+/** Returns whether each writer's files go on where the position ends, without a gap. */
+const coversAll = (files: readonly JournalFile[], earlier: Position): boolean => {
+  const seen = Object.keys(earlier).flatMap(fileOf);
+  const present = groupBy(files, ({ writer }) => writer);
+  if (files.length === 0 || seen.some(({ writer }) => !present.has(writer))) return false;
+  return [...present].every(([writer, own]) => {
+    const numbers = own.map(({ number }) => number);
+    const last = Math.max(
+      0,
+      ...seen.filter((file) => file.writer === writer).map(({ number }) => number),
+    );
+    return numbers.includes(last === 0 ? 1 : last);
+  });
+};
+
+/** `settled`: the offset of the first line that is not settled. */
+const readLines = (bytes: Uint8Array, from: number) => {
+  const changed: StepKey[] = [];
+  const settledAt_ms = Date.now() - SETTLED_MS;
+  let isComplete = true;
+  let isSettled = true;
+  let settled = from;
+  let offset = from;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1', from);
+  // The last piece has no line end yet: it is being written, or its writer died.
+  for (const piece of text.split('\n').slice(0, -1)) {
+    const line = piece === '' ? null : lineOf(piece);
+    if (line === null && piece !== '') isComplete = false;
+    if (line !== null) {
+      changed.push(line.stepKey);
+      isSettled &&= line.time_ms <= settledAt_ms;
+    }
+    offset += piece.length + 1;
+    if (isSettled) settled = offset;
+  }
+  return { isComplete, changed, settled };
+};
