@@ -23,12 +23,7 @@ import { BASE_MOVED, findingText, SINCE_WORDS } from '../../shared/event-text.js
 import { printDiff, cell, line, plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
-import {
-  LISTED_ARCHIVED_RUNS,
-  listRuns,
-  MOST_ARCHIVED_RUNS,
-  type ListedRun,
-} from '../../client/runs/list.js';
+import { LISTED_ARCHIVED_RUNS, listRuns, limitOf, type ListedRun } from '../../client/runs/list.js';
 import { runIndex } from '../../client/run-index/index.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';
 import {
@@ -165,18 +160,6 @@ export const list = async (io: Io, flags: ListFlags): Promise<void> => {
   printFound({ io, flags }, 'list', none, [flags.quiet === true ? absent.message : note]);
 };
 
-/** Throws ProblemError `usage`. */
-const limitOf = (typed: string | undefined): number => {
-  if (typed === undefined) return LISTED_ARCHIVED_RUNS;
-  const limit = Number(typed);
-  return /^\d+$/.test(typed) && limit > 0 && limit <= MOST_ARCHIVED_RUNS
-    ? limit
-    : fail(
-        'usage',
-        `--limit ${typed.slice(0, 40)}: expected a number from 1 to ${MOST_ARCHIVED_RUNS}.`,
-      );
-};
-
 /** Returns the workspace that runs of the repository have. */
 const workspaceNamed = async (
   cwd: string,
@@ -190,7 +173,7 @@ const workspaceNamed = async (
 const listOf = (io: Io, flags: ListFlags): Promise<void> =>
   withEmend(io, async (emend) => {
     const { state, plan, search: text, repository, before, ...options } = flags;
-    const limit = limitOf(options.limit);
+    const limit = options.limit === undefined ? LISTED_ARCHIVED_RUNS : limitOf(options.limit);
     const workspace = await workspaceNamed(io.cwd, repository);
     const index = await runIndex(emend, { onProgress: progressOf(io) });
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.

@@ -26,8 +26,8 @@ export const cursorOf = (text: string): Cursor => {
   return Number.isNaN(last_ms)
     ? fail(
         'usage',
-        `--before ${text.slice(0, 80)}: expected a day or time, or the place that a list names.`,
-        'Example: --before 2026-11-30, or --before 2026-11-30T10:15:00Z',
+        `${JSON.stringify(text.slice(0, 80))} is no day or time, nor the place of a page that a list named.`,
+        'Example: emend list --before 2026-11-30, or --before 2026-11-30T10:15:00Z',
       )
     : { last_ms, stepKey };
 };

@@ -7,6 +7,7 @@ import {
   type RunWords,
 } from '../../shared/run.js';
 import type { StepKey } from '../../shared/ids.js';
+import { fail } from '../../shared/problems.js';
 import { chooseRuns, cursorOf, cursorText, wordsOf, type Cursor } from '../run-index/choose.js';
 import { runIndex, type RunIndex } from '../run-index/index.js';
 import { searchable, type RunRow } from '../run-index/row.js';
@@ -18,7 +19,7 @@ import { hostNames, newestAndWaiting, openOnServer, silentNote, type RunHost } f
 
 const LISTED_OPEN_RUNS = 1_000; // bound: Maximum number of open runs in a list, those that wait first; more are counted.
 export const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs of a page, newest first.
-export const MOST_ARCHIVED_RUNS = 1_000; // bound: Maximum number of ended runs of a page.
+const MOST_ARCHIVED_RUNS = 1_000; // bound: Maximum number of ended runs of a page.
 const ASKED_RUNS = 1_000; // bound: Runs without a known end, of which a list asks the server.
 
 export interface ListedRun extends RunWords {
@@ -56,6 +57,18 @@ export interface ListOptions {
   /** A place that `RunList.older` names, or a day or time: only runs whose last entry is older are listed, and no open ones. */
   readonly before?: string | null;
 }
+
+/** Returns the number of ended runs of a page, as it was typed. Throws ProblemError `usage`. */
+export const limitOf = (typed: string): number => {
+  const limit = Number(typed);
+  return /^\d+$/.test(typed) && limit > 0 && limit <= MOST_ARCHIVED_RUNS
+    ? limit
+    : fail(
+        'usage',
+        `${JSON.stringify(typed.slice(0, 40))} runs cannot be listed: expected a number from 1 to ${MOST_ARCHIVED_RUNS}.`,
+        'Example: emend list --limit 200',
+      );
+};
 
 /**
  * Lists open runs by what the server's records show of them, without a query to any run, then ended ones as the index has them. Throws

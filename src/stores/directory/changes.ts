@@ -5,7 +5,7 @@
  * Nothing else depends on it, so it is written without a sync; an index of another boot is not believed.
  */
 import { dirname, join } from 'node:path';
-import { appendAll, jsonOf, makingDir, orNull, unlinkIfThere } from '../../system/durable.js';
+import { jsonOf, makingDir, orNull, unlinkIfThere } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { sha256 } from '../../system/hash.js';
 import type { Sys } from '../../system/sys.js';
@@ -112,7 +112,8 @@ export const createChanges = ({ dir, sys, writer }: ChangesOptions) => {
   const write = async (text: string): Promise<void> => {
     const path = join(dir, `${writer}-${await currentNumber()}.log`);
     const bytes = new TextEncoder().encode(text);
-    await makingDir(sys, path, () => appendAll(sys, path, bytes, 'later'));
+    // Half a line says as much: readers then compare all archives.
+    await makingDir(sys, path, () => sys.append(path, bytes, 'later'));
     const stat = await sys.stat(path);
     journal = { path, id: stat.id, size: stat.size };
   };
@@ -134,6 +135,7 @@ export const createChanges = ({ dir, sys, writer }: ChangesOptions) => {
       const changed = new Set<StepKey>();
       const position: Record<string, Known> = {};
       let isComplete = before !== null && coversAll(files, earlier);
+      let isTorn = false;
       for (const { name } of files) {
         const path = join(dir, name);
         const id = (await orNull(sys.stat(path), ABSENT))?.id ?? '';
@@ -143,11 +145,12 @@ export const createChanges = ({ dir, sys, writer }: ChangesOptions) => {
         const isSame = bytes !== null && known.id === id && known.size <= bytes.length;
         const lines = readLines(bytes ?? NO_BYTES, isSame ? known.settled : 0);
         isComplete &&= isSame && lines.isComplete;
+        isTorn ||= lines.isTorn;
         position[name] = { settled: lines.settled, size: bytes?.length ?? 0, id };
         for (const stepKey of lines.changed) changed.add(stepKey);
       }
-      // Without a journal nothing is known: the next call shall find one.
-      if (files.length === 0) await write('\n').catch(() => undefined);
+      // Without a journal nothing is known: the next call shall find one, without half a line at its end.
+      if (files.length === 0 || isTorn) await write('\n').catch(() => undefined);
       return { isComplete, changed, position: JSON.stringify(position) };
     },
   };
@@ -182,8 +185,10 @@ const readLines = (bytes: Uint8Array, from: number) => {
   let settled = from;
   let offset = from;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1', from);
-  // The last piece has no line end yet: it is being written, or its writer died.
-  for (const piece of text.split('\n').slice(0, -1)) {
+  const pieces = text.split('\n');
+  // A last line without an end is being written, or its writer died.
+  const isTorn = pieces.pop() !== '';
+  for (const piece of pieces) {
     const line = piece === '' ? null : lineOf(piece);
     if (line === null && piece !== '') isComplete = false;
     if (line !== null) {
@@ -193,5 +198,5 @@ const readLines = (bytes: Uint8Array, from: number) => {
     offset += piece.length + 1;
     if (isSettled) settled = offset;
   }
-  return { isComplete, changed, settled };
+  return { isComplete: isComplete && !isTorn, isTorn, changed, settled };
 };

@@ -11,7 +11,6 @@ import {
 } from '../../../src/client/run-index/choose.js';
 import { phaseKey } from '../../../src/shared/ids.js';
 import type { Emend } from '../../../src/client/types.js';
-import { createArchive } from '../../../src/stores/index.js';
 import { homePaths } from '../../../src/stores/home.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { randomFrom, seed } from '../../support/seeded.js';
@@ -348,6 +347,6 @@ describe('choosing', () => {
     expect(chooseRuns(index, {}, cursorOf('2001-09-10'))).toHaveLength(25);
     expect(chooseRuns(index, {}, cursorOf('2001-09-09T01:46:40Z'))).toEqual([]);
     for (const typed of ['', 'yesterday', '2026-13-45', '1a2b3c4d'])
-      expect(() => cursorOf(typed)).toThrow('expected a day or time');
+      expect(() => cursorOf(typed)).toThrow('is no day or time');
   });
 });
