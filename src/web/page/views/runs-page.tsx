@@ -83,7 +83,12 @@ const useFound = (query: string, newest: RunList | null) => {
       clearTimeout(timer);
     };
   }, [query, newest]);
-  return query === '' ? { list: newest, problem: null } : (found ?? { list: null, problem: null });
+  if (query === '') return { list: newest, problem: null, isCurrent: newest !== null };
+  return {
+    list: found?.list ?? null,
+    problem: found?.problem ?? null,
+    isCurrent: found?.query === query,
+  };
 };
 
 export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
@@ -94,7 +99,7 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
   const search = useRef<HTMLInputElement>(null);
   const live = useStream('/api/live', (data) => setNewest((data as ListMessage).list));
   useOut(live, onOut);
-  const { list, problem } = useFound(queryOf(filters, pages.at(-1) ?? ''), newest);
+  const { list, problem, isCurrent } = useFound(queryOf(filters, pages.at(-1) ?? ''), newest);
   const places = useAnswer<Places>('/api/places', getJson).value;
   const older = list?.older ?? null;
   const choose = (chosen: Partial<Filters>): void => {
@@ -127,8 +132,9 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
       <LinkMark live={live} note={newest?.note ?? null} />
       <FilterForm filters={filters} places={places} search={search} onChoice={choose} />
       <Alert text={problem} look="box bad" />
-      {list === null && problem === null && <p class="quiet">Looking …</p>}
-      {list !== null && runs.length === 0 && <NoRuns isFiltered={isFiltered || pages.length > 0} />}
+      {isCurrent && list !== null && runs.length === 0 && (
+        <NoRuns isFiltered={isFiltered || pages.length > 0} />
+      )}
       {GROUPS.map(([title, belongs]) => {
         const rows = runs.filter(belongs);
         return rows.length === 0 ? null : (
@@ -142,8 +148,7 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
         );
       })}
       <p class="quiet" role="status">
-        {list !== null &&
-          `Page ${pages.length + 1}: ${count(runs.length, 'run')}; ${count(list.left_off, 'older run')}.`}
+        {statusText(isCurrent, list, pages.length + 1)}
       </p>
       <nav class="row" aria-label="Pages">
         <button disabled={pages.length === 0} onClick={toNewer}>
@@ -156,6 +161,14 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
       </nav>
     </>
   );
+};
+
+/** Rows of the search before stay until the answer comes. */
+const statusText = (isCurrent: boolean, list: RunList | null, page: number): string => {
+  if (!isCurrent) return 'Looking …';
+  return list === null
+    ? ''
+    : `Page ${page}: ${count(list.runs.length, 'run')}; ${count(list.left_off, 'older run')}.`;
 };
 
 const focusRun = (by: number): void => {
