@@ -96,6 +96,8 @@ export interface StoredFile {
 export interface StoreFiles {
   /** Every file below the place; what goes away meanwhile is left out, and so is `skipped`, the path of a directory right in it. */
   list(place: string, skipped?: string): Promise<readonly StoredFile[]>;
+  /** The same, a directory after the other, so that no more of them are in memory than one has. */
+  walk(place: string, skipped?: readonly string[]): AsyncIterable<readonly StoredFile[]>;
   at(path: string): Promise<StoredFile | null>;
   /** Bytes as text; references are ASCII in every encoding that we write. Of a blob also where it was moved aside; empty: it is gone. */
   readText(path: string): Promise<string>;

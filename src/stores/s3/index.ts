@@ -189,6 +189,11 @@ export const createS3Files = (objects: Objects): StoreFiles => {
   };
   return {
     list,
+    // One list of all objects: a list for each folder would be a request for each run.
+    walk: async function* (place, skipped = []) {
+      const found = await list(place);
+      yield found.filter(({ path }) => !skipped.some((each) => path.startsWith(`${each}/`)));
+    },
     at,
     readText: async (path) => {
       const bytes = await besideGc(path, (each) => objects.get(keyOf(each)));
