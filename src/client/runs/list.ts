@@ -163,7 +163,7 @@ const endedRuns = async (
     const rows = group.map((stepKey) => index.row(stepKey)).filter((row) => row !== null);
     asked += rows.filter(({ isEnded }) => !isEnded).length;
     const found = await Promise.all(
-      rows.map((row) =>
+      rows.map(async (row) =>
         row.isEnded ? listedRow(row) : archivedRunOf(emend, listing, row.stepKey),
       ),
     );
