@@ -38,27 +38,25 @@ export const wordsOf = (text: string): readonly string[] =>
     .split(' ')
     .filter((word) => word !== '');
 
-/** Returns the runs that fit, newest first. State is asked of ended runs alone: of others the server knows it. */
+/** Returns what tells the runs that fit. State is asked of ended runs alone: of others the server knows it. */
+export const fitsFilter = (
+  index: RunIndex,
+  { state = '', workspace = '', plan = '', text = '' }: RunFilter,
+): ((stepKey: StepKey) => boolean) => {
+  const plans = plan === '' ? null : plansNamed(index, plan);
+  const isChosen = index.test({ state, workspace, words: wordsOf(text) });
+  return (stepKey) => (plans === null || plans.has(planOf(stepKey))) && isChosen(stepKey);
+};
+
+/** Returns the runs that fit, newest first. */
 export const chooseRuns = (
   index: RunIndex,
   filter: RunFilter,
   before: Cursor | null = null,
 ): readonly StepKey[] => {
-  const plans =
-    filter.plan === undefined || filter.plan === '' ? null : plansNamed(index, filter.plan);
-  const fits = index.test({
-    state: filter.state ?? '',
-    workspace: filter.workspace ?? '',
-    words: wordsOf(filter.text ?? ''),
-  });
-  return index
-    .keys()
-    .filter(
-      (stepKey) =>
-        (plans === null || plans.has(planOf(stepKey))) &&
-        (before === null || isAfter(index, stepKey, before)) &&
-        fits(stepKey),
-    );
+  const keys = index.keys();
+  const later = before === null ? keys : keys.filter((stepKey) => isAfter(index, stepKey, before));
+  return Object.values(filter).join('') === '' ? later : later.filter(fitsFilter(index, filter));
 };
 
 const isAfter = (

@@ -193,9 +193,11 @@ class Refresh {
     const wanted = new Set(isComplete ? changes.changed : []);
     if (!isSameNames) await this.#addNames(wanted, isComplete);
     await this.lookAt([...wanted]);
+    const isBuilt = before === null && wanted.size > GROUP_RUNS;
     if (!isComplete || !isSameNames || before.position !== changes.position)
       await this.#keep([markLine({ v: VERSION, store, boot, position: changes.position, names })]);
-    if (this.#memory.isOutdated || this.#memory.hasUnkept) await this.#replace();
+    // A file that was built in parts is in no order.
+    if (isBuilt || this.#memory.isOutdated || this.#memory.hasUnkept) await this.#replace();
   }
 
   /** Adds names without a row and rows without a name; unless the rows are complete, all names. */

@@ -34,6 +34,10 @@ const fieldOf = ({ bytes, start, end }: RowPlace, number: number): Buffer => {
   return bytes.subarray(from, Math.min(end, bytes.indexOf(TAB, from)));
 };
 
+/** An open run fits: the server knows its state. */
+const hasState = (place: RowPlace, state: Buffer): boolean =>
+  fieldOf(place, FIELD_OF.state).equals(state) || fieldOf(place, FIELD_OF.ended).equals(OPEN);
+
 export class IndexMemory {
   /** Null: no file was read. */
   known: { readonly file: number; readonly end: number } | null = null;
@@ -75,7 +79,7 @@ export class IndexMemory {
   }
 
   #addLine(bytes: Buffer, start: number, end: number): void {
-    const [kind] = bytes.subarray(start, end);
+    const kind = bytes[start];
     if (kind === ROW) {
       const keyEnd = bytes.indexOf(TAB, start);
       const lastEnd = bytes.indexOf(TAB, keyEnd + 1);
@@ -120,7 +124,9 @@ export class IndexMemory {
 
   /** The runs by their last entries, newest first. */
   keys(): readonly StepKey[] {
+    // The file begins with the oldest: what is nearly in order is sorted fast.
     this.#order ??= [...this.#rows]
+      .reverse()
       .sort(([a, x], [b, y]) => y.last_ms - x.last_ms || (a < b ? 1 : -1))
       .map(([stepKey]) => stepKey);
     return this.#order;
@@ -144,15 +150,11 @@ export class IndexMemory {
   fits(stepKey: StepKey, { state, workspace, words }: Choice): boolean {
     const place = this.#rows.get(stepKey);
     if (place === undefined) return false;
-    const isState =
-      state === null ||
-      fieldOf(place, FIELD_OF.ended).equals(OPEN) ||
-      fieldOf(place, FIELD_OF.state).equals(state);
-    if (!isState || (workspace !== null && !fieldOf(place, FIELD_OF.workspace).equals(workspace)))
-      return false;
+    if (state !== null && !hasState(place, state)) return false;
+    if (workspace !== null && !fieldOf(place, FIELD_OF.workspace).equals(workspace)) return false;
     if (words.length === 0) return true;
-    const row = place.bytes.subarray(place.start, place.end);
-    const text = row.subarray(row.lastIndexOf(TAB) + 1);
+    const { bytes, end } = place;
+    const text = bytes.subarray(bytes.lastIndexOf(TAB, end - 1) + 1, end);
     return words.every((word) => text.includes(word));
   }
 

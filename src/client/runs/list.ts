@@ -8,7 +8,14 @@ import {
 } from '../../shared/run.js';
 import type { StepKey } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
-import { chooseRuns, cursorOf, cursorText, wordsOf, type Cursor } from '../run-index/choose.js';
+import {
+  chooseRuns,
+  cursorOf,
+  cursorText,
+  fitsFilter,
+  wordsOf,
+  type Cursor,
+} from '../run-index/choose.js';
 import { runIndex, type RunIndex } from '../run-index/index.js';
 import { searchable, type RunRow } from '../run-index/row.js';
 import { readAmongOthers } from '../archive/run.js';
@@ -112,11 +119,8 @@ const fittingOpen = (
   runs: readonly ListedRun[],
   filter: RunFilter,
 ): readonly ListedRun[] => {
-  const byText = new Set(filter.text === undefined ? [] : chooseRuns(index, { text: filter.text }));
-  const ofPlan =
-    filter.plan === undefined || filter.plan === ''
-      ? null
-      : new Set(chooseRuns(index, { plan: filter.plan }));
+  const hasText = fitsFilter(index, { text: filter.text });
+  const isOfPlan = fitsFilter(index, { plan: filter.plan });
   const words = wordsOf(filter.text ?? '');
   const hasWords = (run: ListedRun): boolean => {
     const text = searchable(
@@ -128,8 +132,8 @@ const fittingOpen = (
     (run) =>
       ['', run.state].includes(filter.state ?? '') &&
       ['', run.workspace].includes(filter.workspace ?? '') &&
-      (ofPlan === null || ofPlan.has(run.stepKey)) &&
-      (byText.has(run.stepKey) || hasWords(run)),
+      (['', undefined].includes(filter.plan) || isOfPlan(run.stepKey)) &&
+      (hasWords(run) || hasText(run.stepKey)),
   );
 };
 
