@@ -25,14 +25,14 @@ const manyRuns = async (): Promise<Emend> => {
   const emend = await fakeEmend(server);
   for (let n = 0; n < RUNS; n += 1) {
     const workspace = `/w/${['one', 'two', 'three'][n % 3] ?? ''}`;
-    const at = new Date(1e12 + n * 60_000).toISOString();
+    const time = new Date(1e12 + n * 60_000).toISOString();
     const title = n % 10 === 7 ? `Job ${n} Needle` : `Job ${n}`;
     const jobPath = n === 0 ? 'plans/010_demo' : `jobs/${n}.md`;
     const entries = [startOf(FIRST, n, { title, workspace, jobPath }), endOf(FIRST, n)];
     if (n === 0) entries.splice(1, 0, planStarted(jobPath));
     await emend.archive.append(
       keyOf(n),
-      entries.map((entry) => ({ ...entry, at })),
+      entries.map((entry) => ({ ...entry, at: time })),
     );
   }
   server.add(OPEN, 'emend-open', { waits: { reason: 'approval', decision: '1-x' } });

@@ -193,11 +193,16 @@ class Refresh {
     const wanted = new Set(isComplete ? changes.changed : []);
     if (!isSameNames) await this.#addNames(wanted, isComplete);
     await this.lookAt([...wanted]);
-    const isBuilt = before === null && wanted.size > GROUP_RUNS;
-    if (!isComplete || !isSameNames || before.position !== changes.position)
-      await this.#keep([markLine({ v: VERSION, store, boot, position: changes.position, names })]);
+    const mark = { v: VERSION, store, boot, position: changes.position, names };
+    if (!isComplete || !isSameNames || before.position !== mark.position)
+      await this.#keep([markLine(mark)]);
     // A file that was built in parts is in no order.
-    if (isBuilt || this.#memory.isOutdated || this.#memory.hasUnkept) await this.#replace();
+    const isBuilt = before === null && wanted.size > GROUP_RUNS;
+    if (isBuilt || this.#needsReplacement()) await this.#replace();
+  }
+
+  #needsReplacement(): boolean {
+    return this.#memory.isOutdated || this.#memory.hasUnkept;
   }
 
   /** Adds names without a row and rows without a name; unless the rows are complete, all names. */

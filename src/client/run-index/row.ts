@@ -6,7 +6,7 @@ import { nullOn } from '../../shared/problems.js';
 import { jsonOf } from '../../system/durable.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { isRecord } from '../../shared/text.js';
-import { countsOfRun, reportFacts, type RunCounts } from '../archive/report.js';
+import { countsOfRun, reportFacts, type ReportFacts, type RunCounts } from '../archive/report.js';
 import type { ArchivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
 
@@ -57,48 +57,61 @@ export const rowOf = async (
   run: ArchivedRun,
   stamp: string,
 ): Promise<RunRow> => {
-  const { stepKey, started, closed, events, omitted } = run;
-  const { title, jobPath, workspace, state, doing } = archivedStatus(run);
-  const facts = reportFacts(run);
-  const planStats = statsOfRun(events);
-  const isPlan = planStats !== null || run.activities.some(({ name }) => name === 'readPlan');
-  const files = [
-    ...new Set([...(closed?.result?.files ?? []), ...facts.ledger.map(({ path }) => path)]),
-  ];
-  const searched = [
-    stepKey,
-    title,
-    jobPath,
-    workspace,
-    started?.workflowId ?? '',
-    (closed === null ? '' : doing).slice(0, OUTCOME_CHARS),
-    facts.outcome ?? '',
-    files.join(' ').slice(0, FILES_CHARS),
-    await taskOf(blobs, started?.job),
-  ];
+  const { stepKey, closed } = run;
+  const { workspace, state } = archivedStatus(run);
+  const report = reportFacts(run);
+  const facts = factsOf(run, report, stamp);
+  const isPlan = facts.planStats !== null || run.activities.some(({ name }) => name === 'readPlan');
+  const task = await taskOf(blobs, run.started?.job);
   return {
     stepKey,
     last_ms: Date.parse(run.lastAt ?? '') || 0,
     state: closed === null ? 'unknown' : state,
     isEnded: closed !== null,
     workspace,
-    plan: isPlan ? jobPath : '',
-    facts: {
-      stamp,
-      startedAt: run.firstAt,
-      title,
-      jobPath,
-      doing: started === null ? (omitted ?? doing) : doing,
-      workflowId: started?.workflowId ?? null,
-      namespace: started?.namespace ?? null,
-      hostQueue: started?.queues.host ?? null,
-      isFinished: events.some(({ type }) => type === 'step_finished'),
-      omitted,
-      counts: countsOfRun(facts),
-      planStats,
-    },
-    text: searchable(searched.join(' ')),
+    plan: isPlan ? facts.jobPath : '',
+    facts,
+    text: searchable([...textsOf(run, report), task].join(' ')),
   };
+};
+
+const factsOf = (run: ArchivedRun, report: ReportFacts, stamp: string): RowFacts => {
+  const { started, events, omitted } = run;
+  const { title, jobPath, doing } = archivedStatus(run);
+  return {
+    stamp,
+    startedAt: run.firstAt,
+    title,
+    jobPath,
+    doing: started === null ? (omitted ?? doing) : doing,
+    workflowId: started?.workflowId ?? null,
+    namespace: started?.namespace ?? null,
+    hostQueue: started?.queues.host ?? null,
+    isFinished: events.some(({ type }) => type === 'step_finished'),
+    omitted,
+    counts: countsOfRun(report),
+    planStats: statsOfRun(events),
+  };
+};
+
+/** Returns what is searched of a run, but for its task. */
+const textsOf = (run: ArchivedRun, report: ReportFacts): readonly string[] => {
+  const { stepKey, started, closed } = run;
+  const { title, jobPath, workspace, doing } = archivedStatus(run);
+  const files = new Set([
+    ...(closed?.result?.files ?? []),
+    ...report.ledger.map(({ path }) => path),
+  ]);
+  return [
+    stepKey,
+    title,
+    jobPath,
+    workspace,
+    started?.workflowId ?? '',
+    closed === null ? '' : doing.slice(0, OUTCOME_CHARS),
+    report.outcome ?? '',
+    [...files].join(' ').slice(0, FILES_CHARS),
+  ];
 };
 
 /** Returns the text in the form in which it is searched. */

@@ -83,25 +83,27 @@ interface ChangesOptions {
   readonly writer: string;
 }
 
-export const createChanges = ({ dir, sys, writer }: ChangesOptions) => {
+const listFiles = async ({ dir, sys }: ChangesOptions): Promise<readonly JournalFile[]> =>
+  ((await orNull(sys.readdir(dir), ABSENT)) ?? [])
+    .flatMap(fileOf)
+    .sort((a, b) => a.number - b.number);
+
+/** Returns the path of the file to append to. One that is full is followed by the next, and the one before it is removed. */
+const currentPath = async (options: ChangesOptions): Promise<string> => {
+  const { dir, sys, writer } = options;
+  const own = (await listFiles(options)).filter((file) => file.writer === writer);
+  const last = own.at(-1) ?? { name: `${writer}-1.log`, number: 1 };
+  const path = join(dir, last.name);
+  const stat = await orNull(sys.stat(path));
+  if (stat === null || stat.size < FILE_BYTES) return path;
+  for (const { name, number } of own)
+    if (number < last.number) await unlinkIfThere(sys, join(dir, name));
+  return join(dir, `${writer}-${last.number + 1}.log`);
+};
+
+export const createChanges = (options: ChangesOptions) => {
+  const { sys } = options;
   const announced = createAnnounced();
-  const listFiles = async (): Promise<readonly JournalFile[]> =>
-    ((await orNull(sys.readdir(dir), ABSENT)) ?? [])
-      .flatMap(fileOf)
-      .sort((a, b) => a.number - b.number);
-
-  /** Returns the number of the file to append to. One that is full is followed by the next, and the one before it is removed. */
-  const currentNumber = async (): Promise<number> => {
-    const own = (await listFiles()).filter((file) => file.writer === writer);
-    const last = own.at(-1);
-    if (last === undefined) return 1;
-    const stat = await orNull(sys.stat(join(dir, last.name)));
-    if (stat === null || stat.size < FILE_BYTES) return last.number;
-    for (const { name, number } of own)
-      if (number < last.number) await unlinkIfThere(sys, join(dir, name));
-    return last.number + 1;
-  };
-
   /** As it was after the last announcement: whoever removes, replaces or cuts it takes what this process had announced. */
   let journal = { path: '', id: '', size: 0 };
   const isStillThere = async (): Promise<boolean> => {
@@ -110,7 +112,7 @@ export const createChanges = ({ dir, sys, writer }: ChangesOptions) => {
   };
 
   const write = async (text: string): Promise<void> => {
-    const path = join(dir, `${writer}-${await currentNumber()}.log`);
+    const path = await currentPath(options);
     const bytes = new TextEncoder().encode(text);
     // Half a line says as much: readers then compare all archives.
     await makingDir(sys, path, () => sys.append(path, bytes, 'later'));
@@ -131,28 +133,38 @@ export const createChanges = ({ dir, sys, writer }: ChangesOptions) => {
 
     since: async (before: string | null): Promise<ArchiveChanges> => {
       const earlier = positionOf(before);
-      const files = await listFiles();
-      const changed = new Set<StepKey>();
-      const position: Record<string, Known> = {};
-      let isComplete = before !== null && coversAll(files, earlier);
-      let isTorn = false;
-      for (const { name } of files) {
-        const path = join(dir, name);
-        const id = (await orNull(sys.stat(path), ABSENT))?.id ?? '';
-        const bytes = await orNull(sys.readFile(path), ABSENT);
-        const known = earlier[name] ?? { settled: 0, size: 0, id };
-        // A journal that is shorter than before, or has another inode, is another one.
-        const isSame = bytes !== null && known.id === id && known.size <= bytes.length;
-        const lines = readLines(bytes ?? NO_BYTES, isSame ? known.settled : 0);
-        isComplete &&= isSame && lines.isComplete;
-        isTorn ||= lines.isTorn;
-        position[name] = { settled: lines.settled, size: bytes?.length ?? 0, id };
-        for (const stepKey of lines.changed) changed.add(stepKey);
-      }
+      const files = await listFiles(options);
+      const read = await Promise.all(files.map((file) => readFile(options, file, earlier)));
       // Without a journal nothing is known: the next call shall find one, without half a line at its end.
-      if (files.length === 0 || isTorn) await write('\n').catch(() => undefined);
-      return { isComplete, changed, position: JSON.stringify(position) };
+      if (files.length === 0 || read.some(({ isTorn }) => isTorn))
+        await write('\n').catch(() => undefined);
+      return {
+        isComplete:
+          before !== null &&
+          coversAll(files, earlier) &&
+          read.every(({ isComplete }) => isComplete),
+        changed: new Set(read.flatMap(({ changed }) => changed)),
+        position: JSON.stringify(Object.fromEntries(read.map(({ name, known }) => [name, known]))),
+      };
     },
+  };
+};
+
+/** Reads what is new in a file of the journal. */
+const readFile = async ({ dir, sys }: ChangesOptions, { name }: JournalFile, earlier: Position) => {
+  const path = join(dir, name);
+  const id = (await orNull(sys.stat(path), ABSENT))?.id ?? '';
+  const bytes = (await orNull(sys.readFile(path), ABSENT)) ?? NO_BYTES;
+  const before = earlier[name] ?? { settled: 0, size: 0, id };
+  // A journal that is shorter than before, or has another inode, is another one.
+  const isSame = before.id === id && before.size <= bytes.length;
+  const lines = readLines(bytes, isSame ? before.settled : 0);
+  return {
+    name,
+    isTorn: lines.isTorn,
+    isComplete: isSame && lines.isComplete,
+    changed: lines.changed,
+    known: { settled: lines.settled, size: bytes.length, id } satisfies Known,
   };
 };
 

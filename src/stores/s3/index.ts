@@ -146,18 +146,7 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       return entriesOf(await Promise.all(read));
     },
     find,
-    names: async () => (await objects.names('archive/')).filter(isStepKey),
-    // A list of all names takes a request for each 1,000 of them. Every writer announces what it makes.
-    namesStamp: () => Promise.resolve(null),
-    stamp: async (stepKey) => {
-      const pieces = await objects.list(`${placeOf(stepKey)}/log-`);
-      const stamps = pieces.map(
-        ({ key, bytes, changed_ms }) => `${key.slice(-6)}-${bytes}-${changed_ms}`,
-      );
-      return pieces.length === 0 ? null : sha256(stamps.join(' ')).slice(0, 32);
-    },
-    changesSince: (position) => changes.since(position),
-    announce: (stepKey) => changes.announce(placeName(stepKey)),
+    ...followed(objects, changes),
     putFile: async (stepKey, name, value) => {
       const key = `${placeOf(stepKey)}/${fileName(name)}`;
       return { path: `${objects.place.url}/${key}`, ...(await putObject(objects, key, value)) };
@@ -170,6 +159,23 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
     },
   };
 };
+
+/** What an index asks of an archive. */
+const followed = (
+  objects: Objects,
+  changes: ReturnType<typeof createS3Changes>,
+): Pick<Archive, 'names' | 'namesStamp' | 'stamp' | 'changesSince' | 'announce'> => ({
+  names: async () => (await objects.names('archive/')).filter(isStepKey),
+  // A list of all names takes a request for each 1,000 of them. Every writer announces what it makes.
+  namesStamp: () => Promise.resolve(null),
+  stamp: async (stepKey) => {
+    const pieces = await objects.list(`archive/${placeName(stepKey)}/log-`);
+    const stamps = pieces.map(({ key, bytes, changed_ms }) => `${key} ${bytes} ${changed_ms}`);
+    return pieces.length === 0 ? null : sha256(stamps.join(' ')).slice(0, 32);
+  },
+  changesSince: (position) => changes.since(position),
+  announce: (stepKey) => changes.announce(placeName(stepKey)),
+});
 
 /** The objects as files, and how they are removed beside processes that write. Paths are `s3://bucket/prefix/key`. */
 export const createS3Files = (objects: Objects): StoreFiles => {

@@ -14,9 +14,9 @@ const keyOf = (n: number): string => n.toString(16).padStart(8, '0').padEnd(32, 
 
 for (let n = 0; ; n += 1) {
   const run = Math.floor(random() * Number(runs));
-  const at = new Date(Math.floor(random() * 2e9) * 1000).toISOString();
+  const time = new Date(Math.floor(random() * 2e9) * 1000).toISOString();
   const data = { status: 'CANCELLED', result: null, message: `change ${n}` };
-  await archive.append(keyOf(run), [{ id: `closed-${seed}-${n}`, at, kind: 'closed', data }]);
+  await archive.append(keyOf(run), [{ id: `closed-${seed}-${n}`, at: time, kind: 'closed', data }]);
   if (random() < 0.7) await runIndex({ home, store: home, archive, blobs });
   if (n === 0) process.stdout.write('working\n');
 }

@@ -161,10 +161,10 @@ describe(`the index (seed ${seed})`, () => {
     const whole = fs.readFileSync(fileOf(emend));
     for (let n = 0; n < 60; n += 1) {
       const damaged = Buffer.from(whole);
-      const at = Math.floor(random() * whole.length);
-      damaged[at] = damaged[at]! ^ (1 << Math.floor(random() * 8));
-      const cut = random() < 0.3 ? damaged.subarray(0, at) : damaged;
-      const torn = random() < 0.3 ? Buffer.concat([cut, whole.subarray(0, at)]) : cut;
+      const place = Math.floor(random() * whole.length);
+      damaged[place] = damaged[place]! ^ (1 << Math.floor(random() * 8));
+      const cut = random() < 0.3 ? damaged.subarray(0, place) : damaged;
+      const torn = random() < 0.3 ? Buffer.concat([cut, whole.subarray(0, place)]) : cut;
       // A new file: this process knows nothing of it.
       fs.rmSync(fileOf(emend));
       fs.writeFileSync(fileOf(emend), torn);
@@ -331,9 +331,9 @@ describe('choosing', () => {
 
   test('goes through all runs page by page, also those of one time', async () => {
     const emend = await opened();
-    const at = new Date(1e12).toISOString();
+    const time = new Date(1e12).toISOString();
     for (let n = 0; n < 25; n += 1)
-      await emend.archive.append(keyOf(n), [{ ...startOf(random, n), at }]);
+      await emend.archive.append(keyOf(n), [{ ...startOf(random, n), at: time }]);
     const index = await runIndex(emend);
     const seen: string[] = [];
     let cursor = null;
