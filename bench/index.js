@@ -36,12 +36,12 @@ const DAY_MS = 86_400_000;
 const WORKER = fileURLToPath(new URL('../dist/worker.js', import.meta.url));
 
 const readOptions = () => {
-  const of = (value) => ({ type: 'string', default: value });
+  const option = (value) => ({ type: 'string', default: value });
   const { values } = parseArgs({
     options: {
-      runs: of('100000'),
-      'gc-runs': of('100000'),
-      rounds: of('5'),
+      runs: option('100000'),
+      'gc-runs': option('100000'),
+      rounds: option('5'),
       help: { type: 'boolean' },
     },
   });
@@ -75,7 +75,7 @@ const filesOfRun = async (home, stepKey) => {
       recursive: true,
       withFileTypes: true,
     }).catch(() => []);
-    for (const entry of entries.filter((each) => each.isFile())) {
+    for (const entry of entries.filter((file) => file.isFile())) {
       const path = join(entry.parentPath, entry.name);
       files[path.slice(home.length + 1)] = await readFile(path, 'utf8');
     }
@@ -135,8 +135,12 @@ const startTime = async (env) => {
 
 /** Says at its end what memory and CPU the command took. */
 const COST = `data:text/javascript,${encodeURIComponent(
-  `process.on('exit', () => { const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
-  process.stderr.write('\\ncost ' + maxRSS / 1024 + ' ' + (userCPUTime + systemCPUTime) / 1000 + '\\n'); });`,
+  `import { readFileSync } from 'node:fs';
+  process.on('exit', () => {
+    const { userCPUTime, systemCPUTime } = process.resourceUsage();
+    const [, kB] = /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'));
+    process.stderr.write('\\ncost ' + kB / 1024 + ' ' + (userCPUTime + systemCPUTime) / 1000 + '\\n');
+  });`,
 )}`;
 
 const runCli = async (env, ...args) => {
@@ -156,8 +160,8 @@ const runCli = async (env, ...args) => {
 };
 
 const ratio = (what, key, { empty, full }) => {
-  const ratios = full.map((each, round) => each[key] / empty[round][key]);
-  const middle = (all) => shown(median(all.map((each) => each[key])), 0);
+  const ratios = full.map((cost, round) => cost[key] / empty[round][key]);
+  const middle = (all) => shown(median(all.map((cost) => cost[key])), 0);
   const words = `${spread(ratios)}: ${middle(full)} over ${middle(empty)} ms`;
   return row(what, words, median(ratios), GOALS.ratio);
 };

@@ -51,9 +51,9 @@ const openIndex = (home: string): Opened => {
   const path = join(homePaths(home).index, 'runs.log');
   const known = opened.get(path);
   if (known !== undefined) return known;
-  const made = { path, memory: new IndexMemory(), turn: Promise.resolve(), forget: undefined };
-  opened.set(path, made);
-  return made;
+  const index = { path, memory: new IndexMemory(), turn: Promise.resolve(), forget: undefined };
+  opened.set(path, index);
+  return index;
 };
 
 const inTurn = async (index: Opened, work: () => Promise<unknown>): Promise<void> => {
@@ -190,14 +190,14 @@ class Refresh {
     const names = await archive.namesStamp();
     const isComplete = before !== null && changes.isComplete && this.#options.isThorough !== true;
     const isSameNames = isComplete && (names === null || names === before.names);
-    const wanted = new Set(isComplete ? changes.changed : []);
-    if (!isSameNames) await this.#addNames(wanted, isComplete);
-    await this.lookAt([...wanted]);
+    const stepKeys = new Set(isComplete ? changes.changed : []);
+    if (!isSameNames) await this.#addNames(stepKeys, isComplete);
+    await this.lookAt([...stepKeys]);
     const mark = { v: VERSION, store, boot, position: changes.position, names };
     if (!isComplete || !isSameNames || before.position !== mark.position)
       await this.#keep([markLine(mark)]);
     // A file that was built in parts is in no order.
-    const isBuilt = before === null && wanted.size > GROUP_RUNS;
+    const isBuilt = before === null && stepKeys.size > GROUP_RUNS;
     if (isBuilt || this.#needsReplacement()) await this.#replace();
   }
 
@@ -206,10 +206,11 @@ class Refresh {
   }
 
   /** Adds names without a row and rows without a name; unless the rows are complete, all names. */
-  async #addNames(wanted: Set<StepKey>, isComplete: boolean): Promise<void> {
+  async #addNames(stepKeys: Set<StepKey>, isComplete: boolean): Promise<void> {
     const names = new Set(await this.#emend.archive.names());
-    for (const stepKey of names) if (!isComplete || !this.#memory.has(stepKey)) wanted.add(stepKey);
-    for (const stepKey of this.#memory.keys()) if (!names.has(stepKey)) wanted.add(stepKey);
+    for (const stepKey of names)
+      if (!isComplete || !this.#memory.has(stepKey)) stepKeys.add(stepKey);
+    for (const stepKey of this.#memory.keys()) if (!names.has(stepKey)) stepKeys.add(stepKey);
   }
 
   /** Returns the mark of the rows if they are as they were written; what is damaged or of another store is removed from the file. */

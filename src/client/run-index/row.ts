@@ -1,6 +1,6 @@
 /** A row of the index: what lists, searches, statistics and `emend gc` read of a run without its archive. Pure, but for the task's text. */
 import type { BlobRef, StepKey } from '../../shared/ids.js';
-import type { ListedRun } from '../runs/list.js';
+import type { LISTED_STATES } from '../../shared/run.js';
 import { statsOfRun, type PlanStats } from '../../documents/plan/index.js';
 import { nullOn } from '../../shared/problems.js';
 import { jsonOf } from '../../system/durable.js';
@@ -18,7 +18,7 @@ export interface RunRow {
   readonly stepKey: StepKey;
   /** Time of its last entry, in milliseconds since 1970: lists are in this order. */
   readonly last_ms: number;
-  readonly state: ListedRun['state'];
+  readonly state: (typeof LISTED_STATES)[number];
   /** The archive has how it ended. Of others the server is asked. */
   readonly isEnded: boolean;
   /** A directory, or the address of a repository. */

@@ -155,9 +155,9 @@ const endedRuns = async (
   const chosen = chooseRuns(index, filter, cursor).filter((stepKey) => !openKeys.has(stepKey));
   const runs: ListedRun[] = [];
   let looked = 0;
-  let asked = 0;
+  let unended = 0;
   let last: Cursor | null = null;
-  while (looked < chosen.length && runs.length < limit && asked < ASKED_RUNS) {
+  while (looked < chosen.length && runs.length < limit && unended < ASKED_RUNS) {
     // At once: in a bucket each is several requests. No more than are wanted, so that each that was looked at counts.
     const group = chosen.slice(looked, looked + limit - runs.length);
     looked += group.length;
@@ -165,7 +165,7 @@ const endedRuns = async (
     last = { last_ms: index.last_ms(lastKey), stepKey: lastKey };
     await index.check(group);
     const rows = group.map((stepKey) => index.row(stepKey)).filter((row) => row !== null);
-    asked += rows.filter(({ isEnded }) => !isEnded).length;
+    unended += rows.filter(({ isEnded }) => !isEnded).length;
     const found = await Promise.all(
       rows.map(async (row) =>
         row.isEnded ? listedRow(row) : archivedRunOf(emend, listing, row.stepKey),

@@ -198,7 +198,7 @@ export const createS3Files = (objects: Objects): StoreFiles => {
     // One list of all objects: a list for each folder would be a request for each run.
     walk: async function* (place, skipped = []) {
       const found = await list(place);
-      yield found.filter(({ path }) => !skipped.some((each) => path.startsWith(`${each}/`)));
+      yield found.filter(({ path }) => !skipped.some((folder) => path.startsWith(`${folder}/`)));
     },
     at,
     readText: async (path) => {

@@ -223,8 +223,8 @@ test('an open run is found by its task and files, which only its archive has', a
   const emend = await fakeEmend(server);
   const job = await emend.blobs.put(new TextEncoder().encode('Rename the frobnicator'));
   const data = startedData({ title: 'A job', workspace: '/w', job });
-  const at = new Date(0).toISOString();
-  await emend.archive.append(keyOf(1), [{ id: 'started', at, kind: 'started', data }]);
+  const time = new Date(0).toISOString();
+  await emend.archive.append(keyOf(1), [{ id: 'started', at: time, kind: 'started', data }]);
   const found = async (text: string) => (await listRuns(emend, { filter: { text } })).runs;
   expect(await found('frobnicator')).toMatchObject([{ stepKey: keyOf(1), open: true }]);
   expect(await found('frobnicator nothing')).toEqual([]);

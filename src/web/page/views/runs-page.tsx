@@ -58,7 +58,7 @@ const useFound = (query: string, newest: RunList | null) => {
     problem: string | null;
   }>();
   /** The last query that was answered, and when it was asked. */
-  const asked = useRef({ query: '', at_ms: 0 });
+  const question = useRef({ query: '', at_ms: 0 });
   useEffect(() => {
     if (query === '') return;
     let isOver = false;
@@ -67,16 +67,16 @@ const useFound = (query: string, newest: RunList | null) => {
       setFound({ query, list, problem });
     };
     const ask = (): void => {
-      asked.current = { query, at_ms: Date.now() };
+      question.current = { query, at_ms: Date.now() };
       void getJson<RunList>(query).then(
         (list) => tell(list, null),
         (error: unknown) => tell(null, String(error)),
       );
     };
-    const again_ms = asked.current.at_ms + REFRESH_MS - Date.now();
+    const again_ms = question.current.at_ms + REFRESH_MS - Date.now();
     const timer = setTimeout(
       ask,
-      asked.current.query === query ? Math.max(0, again_ms) : TYPING_MS,
+      question.current.query === query ? Math.max(0, again_ms) : TYPING_MS,
     );
     return () => {
       isOver = true;
