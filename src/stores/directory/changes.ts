@@ -115,7 +115,7 @@ export const createChanges = (options: ChangesOptions) => {
     const path = await currentPath(options);
     const bytes = new TextEncoder().encode(text);
     // Half a line says as much: readers then compare all archives.
-    await makingDir(sys, path, () => sys.append(path, bytes, 'later'));
+    await makingDir(sys, path, () => sys.append(path, bytes, 'with_next_append'));
     const stat = await sys.stat(path);
     journal = { path, id: stat.id, size: stat.size };
   };
