@@ -27,7 +27,8 @@ import { proposalIdOf, recordName } from '../proposal.js';
 import { appliedUnder, isLocal, releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLocks, type CurrentTaking, type Locks } from './lock.js';
-import { recoverAll } from './recover.js';
+import { createMarks, type OpenMarks } from './marks.js';
+import { recoverAll, recoverMarked } from './recover.js';
 import { putBack, rollBack } from './rollback.js';
 import { onDisk, orNull } from '../../system/durable.js';
 import { withScratch } from '../../system/scratch.js';
@@ -65,10 +66,22 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
   const take: EngineParts['take'] = (...taking) => locks.take(...taking);
   let identity: Promise<ProcessIdentity> | null =
     options.process === undefined ? null : Promise.resolve(options.process);
+  let openMarks: OpenMarks | null = null;
   const parts = async (assertCurrent: AssertCurrent = () => undefined): Promise<EngineParts> => {
     const process = await (identity ??= ownProcess(sys));
     const { transactions } = homePaths(home);
-    const own = { sys, blobs, process, patience_ms, locks, take, assertCurrent, transactions };
+    const marks = (openMarks ??= createMarks({ sys, home, boot: process.boot }));
+    const own = {
+      sys,
+      blobs,
+      process,
+      patience_ms,
+      locks,
+      take,
+      assertCurrent,
+      transactions,
+      marks,
+    };
     return options.runs === undefined ? own : { ...own, take: takeOver(own, options.runs) };
   };
 
@@ -115,6 +128,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
         releaseEnded(await parts(), workspace, holder, finished),
       ),
     recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
+    recoverMarked: () => onDisk('Recovery', async () => recoverMarked(await parts())),
   };
 };
 
