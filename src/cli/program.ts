@@ -19,6 +19,7 @@ import {
   live,
   prints,
   quiet,
+  renamed,
   CONFIG_FROM,
 } from './program-more.js';
 import { build } from '../system/version.js';
@@ -131,6 +132,8 @@ export const buildProgram = (
       '--before <time>',
       'only ended runs that are older than this day or time, or than the page that printed it',
     )
+    .addOption(renamed('--text <text>', '--search'))
+    .addOption(renamed('--workspace <dir>', '--repository'))
     .action(runs(async () => (await import('./commands/show.js')).list));
 
   prints(program.command('show'), json())

@@ -4,7 +4,7 @@ import { isStepKey, type StepKey } from '../shared/ids.js';
 export const ANNOUNCEMENTS = 'changes/';
 // bound: `emend gc` removes older announcements. An index that was not used for so long compares all archives.
 export const ANNOUNCEMENTS_KEPT_MS = 30 * 86_400_000;
-const TIME_DIGITS = 13;
+const TIME_DIGITS = 13; // bound: Digits of a time in a name.
 const NAME = /^changes\/(\d{13})-([0-9a-z-]+)-[0-9a-f]{12}$/;
 
 /** All announcements of later times come after it. */
@@ -22,5 +22,5 @@ export const announcedBy = (
 /** Returns whether no index needs it any more. `place`: the store. */
 export const isOldAnnouncement = ({ path }: { readonly path: string }, place: string): boolean => {
   const announced = path.startsWith(`${place}/`) ? announcedBy(path.slice(place.length + 1)) : null;
-  return announced !== null && announced.time_ms < Date.now() - ANNOUNCEMENTS_KEPT_MS;
+  return announced !== null && Date.now() - announced.time_ms > ANNOUNCEMENTS_KEPT_MS;
 };

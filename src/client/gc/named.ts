@@ -4,7 +4,7 @@ import type { BlobRef } from '../../shared/ids.js';
 const REF = /sha256:[0-9a-f]{64}/g;
 const PREFIX_CHARS = 'sha256:'.length;
 const WORDS = 4; // bound: Words of 32 bits of a hash that are kept.
-const WORD_CHARS = 8;
+const WORD_CHARS = 8; // bound: Hex digits of such a word.
 const FIRST_ENTRIES = 65_536; // bound: Entries of the table at the beginning: it doubles when it is half full.
 
 export class NamedRefs {
@@ -25,7 +25,7 @@ export class NamedRefs {
     return added;
   }
 
-  #add(words: readonly number[]): boolean {
+  #add(words: Uint32Array): boolean {
     const place = this.#placeOf(words);
     if (this.#isAt(place)) return false;
     this.#table.set(words, place);
@@ -36,16 +36,21 @@ export class NamedRefs {
 
   /** An empty entry is all zeros, which is no hash that anybody finds. */
   #isAt(place: number): boolean {
-    return this.#table.subarray(place, place + WORDS).some((word) => word !== 0);
+    for (let n = 0; n < WORDS; n += 1) if (this.#table[place + n] !== 0) return true;
+    return false;
+  }
+
+  #isSame(place: number, words: Uint32Array): boolean {
+    for (let n = 0; n < WORDS; n += 1) if (this.#table[place + n] !== words[n]) return false;
+    return true;
   }
 
   /** Returns where these words are, or the empty entry where they would be. */
-  #placeOf(words: readonly number[]): number {
+  #placeOf(words: Uint32Array): number {
     const entries = this.#table.length / WORDS;
     for (let entry = (words[0] ?? 0) % entries; ; entry = (entry + 1) % entries) {
       const place = entry * WORDS;
-      if (!this.#isAt(place) || words.every((word, n) => this.#table[place + n] === word))
-        return place;
+      if (!this.#isAt(place) || this.#isSame(place, words)) return place;
     }
   }
 
@@ -53,16 +58,17 @@ export class NamedRefs {
     const before = this.#table;
     this.#table = new Uint32Array(before.length * 2);
     for (let place = 0; place < before.length; place += WORDS) {
-      const words = [...before.subarray(place, place + WORDS)];
+      const words = before.slice(place, place + WORDS);
       if (words.some((word) => word !== 0)) this.#table.set(words, this.#placeOf(words));
     }
   }
 }
 
-const wordsOf = (ref: BlobRef): readonly number[] =>
-  Array.from({ length: WORDS }, (_, n) =>
-    Number.parseInt(
-      ref.slice(PREFIX_CHARS + n * WORD_CHARS, PREFIX_CHARS + (n + 1) * WORD_CHARS),
-      16,
-    ),
-  );
+const wordsOf = (ref: BlobRef): Uint32Array => {
+  const words = new Uint32Array(WORDS);
+  for (let n = 0; n < WORDS; n += 1) {
+    const from = PREFIX_CHARS + n * WORD_CHARS;
+    words[n] = Number.parseInt(ref.slice(from, from + WORD_CHARS), 16);
+  }
+  return words;
+};
