@@ -5,7 +5,7 @@
  */
 import { fail } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
-import { blobName, isAside, unAside } from '../../stores/index.js';
+import { blobName, diskFiles, isAside, unAside } from '../../stores/index.js';
 import { homePaths } from '../../stores/home.js';
 import { clearScratch, deadScratch } from '../../system/scratch.js';
 import { isOldAnnouncement } from '../../stores/announcements.js';
@@ -180,6 +180,13 @@ class Search {
       }
       await this.#read(kept);
     }
+    await this.#tempsOfIndex();
+  }
+
+  /** A reader that was killed while it wrote the index again leaves a file as large as the index. */
+  async #tempsOfIndex(): Promise<void> {
+    const { index } = homePaths(this.#emend.home);
+    for await (const files of diskFiles.walk(index)) for (const file of files) this.#addTemp(file);
   }
 
   /** Reads the named blobs, and those that they name. */

@@ -1,6 +1,8 @@
-/** Starts and ends runs, and brings the index up to date after each, until it is killed. */
+/** Starts and ends runs, and brings the index up to date after each, until it is killed. Without runs it only builds the index, again and again. */
+import { rmSync } from 'node:fs';
 import { createArchive } from '../../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../../src/stores/directory/blobs.js';
+import { homePaths } from '../../../src/stores/home.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { runIndex } from '../../../src/client/run-index/index.js';
 import { randomFrom } from '../../support/seeded.js';
@@ -11,6 +13,14 @@ const paths = storePaths(home);
 const archive = createArchive({ dir: paths.archive });
 const blobs = createBlobStore({ dir: paths.blobs });
 const keyOf = (n: number): string => n.toString(16).padStart(8, '0').padEnd(32, 'a');
+
+if (Number(runs) === 0) {
+  process.stdout.write('working\n');
+  for (;;) {
+    await runIndex({ home, store: home, archive, blobs }, { isThorough: true });
+    rmSync(homePaths(home).index, { recursive: true, force: true });
+  }
+}
 
 for (let n = 0; ; n += 1) {
   const run = Math.floor(random() * Number(runs));
