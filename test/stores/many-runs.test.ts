@@ -81,7 +81,7 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
       await timed('50 archives, one after the other', async () => {
         for (const key of keys.slice(0, 50)) await archive.read(key);
       });
-      const listed = async (what: string) => {
+      const requestsOf = async (what: string) => {
         const list = await timed(what, () => listRuns(emend));
         expect(list).toMatchObject({ left_off: RUNS - 50, runs: { length: 50 } });
         // A try more after a time-out is no other request.
@@ -91,14 +91,16 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
       };
       // Each archive is read once: its stamp, the list of its pieces, one piece. Names and announcements come in pages.
       const pages = 2 * Math.ceil(RUNS / 1_000);
-      const built = await listed('the first emend list, which builds the index');
-      expect(built).toEqual({ lists: 2 * RUNS + pages + 50, others: RUNS });
-      // After 20 minutes nobody asks for these announcements again.
+      const first = await requestsOf('the first emend list, which builds the index');
+      expect(first).toEqual({ lists: 2 * RUNS + pages + 50, others: RUNS });
+      // After 20 minutes no list asks for these announcements again.
       for (const { key } of await objects.list(ANNOUNCEMENTS)) await objects.remove(key);
-      const again = await listed('emend list');
-      expect(again).toEqual({ lists: 1 + 50, others: 0 });
-      const found = await timed('a search', () => listRuns(emend, { filter: { text: 'job 77' } }));
-      expect(found.runs.some(({ title }) => title === 'Job 77')).toBe(true);
+      const second = await requestsOf('emend list');
+      expect(second).toEqual({ lists: 1 + 50, others: 0 });
+      const fitting = await timed('a search', () =>
+        listRuns(emend, { filter: { text: 'job 77' } }),
+      );
+      expect(fitting.runs.some(({ title }) => title === 'Job 77')).toBe(true);
     },
     3_600_000,
   );

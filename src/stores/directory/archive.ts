@@ -153,27 +153,6 @@ export const createArchive = ({
   const placeOf = (stepKey: StepKey): string => join(dir, placeName(stepKey));
   const logOf = (stepKey: StepKey): string => join(placeOf(stepKey), 'log.jsonl');
 
-  /** Null: there is no log. */
-  const changedOf = async (stepKey: StepKey): Promise<bigint | null> =>
-    (await orNull(sys.stat(logOf(stepKey)), ABSENT))?.changed_ns ?? null;
-
-  const find = async (prefix: string): Promise<readonly StepKey[]> =>
-    onDisk(`Listing the archive at ${dir}`, async () => {
-      const names = (await orNull(sys.readdir(dir))) ?? [];
-      const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
-      // Whoever reads one that cannot be read is told why.
-      const found = await together(keys, async (stepKey) => ({
-        stepKey,
-        changed_ns: await changedOf(stepKey).catch(() => 0n),
-      }));
-      return found
-        .flatMap(({ stepKey, changed_ns }) =>
-          changed_ns === null ? [] : [{ stepKey, changed_ns }],
-        )
-        .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))
-        .map(({ stepKey }) => stepKey);
-    });
-
   return {
     append: (stepKey, entries, sync) => {
       const path = logOf(stepKey);
@@ -204,21 +183,51 @@ export const createArchive = ({
       const bytes = await onDisk(`Reading ${path}`, () => orNull(sys.readFile(path), ABSENT));
       return bytes === null ? [] : entriesOf([linesIn(bytes)]);
     },
-    find,
-    names: () =>
-      onDisk(`Listing the archive at ${dir}`, async () =>
-        ((await orNull(sys.readdir(dir))) ?? []).filter(isStepKey),
-      ),
-    namesStamp: async () => {
-      const stat = await orNull(sys.stat(dir), ABSENT);
-      return stat === null ? 'none' : String(stat.changed_ns);
-    },
-    stamp: async (stepKey) => {
-      const stat = await orNull(sys.stat(logOf(stepKey)), ABSENT);
-      return stat === null ? null : `${stat.size}-${stat.changed_ns.toString(36)}`;
-    },
+    find: (prefix) => findRuns(sys, dir, logOf, prefix),
+    ...followedBy(sys, dir, logOf),
     changesSince: (position) => changes.since(position),
     announce: (stepKey) =>
       onDisk(`Announcing a change of ${placeOf(stepKey)}`, () => announce(stepKey)),
   };
 };
+
+/** Returns the runs whose keys begin with the prefix and that have a log, newest first. */
+const findRuns = (
+  sys: Sys,
+  dir: string,
+  logOf: (stepKey: StepKey) => string,
+  prefix: string,
+): Promise<readonly StepKey[]> =>
+  onDisk(`Listing the archive at ${dir}`, async () => {
+    const names = (await orNull(sys.readdir(dir))) ?? [];
+    const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
+    const found = await together(keys, async (stepKey) => {
+      // If a log cannot be looked at, its reader learns why.
+      const stat = await orNull(sys.stat(logOf(stepKey)), ABSENT).catch(() => ({ changed_ns: 0n }));
+      return stat === null ? [] : [{ stepKey, changed_ns: stat.changed_ns }];
+    });
+    return found
+      .flat()
+      .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))
+      .map(({ stepKey }) => stepKey);
+  });
+
+/** What an index compares with its rows. */
+const followedBy = (
+  sys: Sys,
+  dir: string,
+  logOf: (stepKey: StepKey) => string,
+): Pick<Archive, 'names' | 'namesStamp' | 'stamp'> => ({
+  names: () =>
+    onDisk(`Listing the archive at ${dir}`, async () =>
+      ((await orNull(sys.readdir(dir))) ?? []).filter(isStepKey),
+    ),
+  namesStamp: async () => {
+    const stat = await orNull(sys.stat(dir), ABSENT);
+    return stat === null ? 'none' : String(stat.changed_ns);
+  },
+  stamp: async (stepKey) => {
+    const stat = await orNull(sys.stat(logOf(stepKey)), ABSENT);
+    return stat === null ? null : `${stat.size}-${stat.changed_ns.toString(36)}`;
+  },
+});

@@ -28,97 +28,107 @@ interface Complete {
   readonly directory: string;
 }
 
-export type OpenMarks = ReturnType<typeof createMarks>;
-
-export const createMarks = ({ sys, home, boot }: MarksOptions) => {
-  const { transactions, index } = homePaths(home);
-  const dir = join(index, 'transactions');
-  const complete = join(dir, 'complete');
+export class OpenMarks {
+  readonly #sys: Sys;
+  readonly #boot: string;
+  readonly #transactions: string;
+  readonly #dir: string;
+  readonly #complete: string;
   /** Names of the marks that this process has made. */
-  const own = new Set<string>();
-  const nameOf = (stepKey: StepKey, attempt: string): string => `${stepKey}.${attempt}`;
+  readonly #own = new Set<string>();
 
-  const list = async (): Promise<readonly string[]> =>
-    ((await orNull(sys.readdir(dir), ABSENT)) ?? []).filter((name) => stepOf(name) !== null);
+  constructor({ sys, home, boot }: MarksOptions) {
+    const { transactions, index } = homePaths(home);
+    this.#sys = sys;
+    this.#boot = boot;
+    this.#transactions = transactions;
+    this.#dir = join(index, 'transactions');
+    this.#complete = join(this.#dir, 'complete');
+  }
 
-  const current = async (): Promise<Complete | null> => {
-    const stat = await orNull(sys.stat(transactions), ABSENT);
-    return boot === '-' || stat === null ? null : { boot, directory: stat.id };
-  };
+  /** Marks the step before an attempt changes its record. Throws an errno error if it cannot, and marks would count without it. */
+  async add(stepKey: StepKey, attempt: string): Promise<void> {
+    const name = nameOf(stepKey, attempt);
+    if (this.#own.has(name)) return;
+    const path = join(this.#dir, name);
+    try {
+      await makingDir(this.#sys, path, () => this.#sys.append(path, NO_BYTES, 'with_next_append'));
+      this.#own.add(name);
+    } catch (error) {
+      if (errnoOf(error) === null) throw error;
+      await orNull(this.#sys.unlink(this.#complete), ABSENT);
+    }
+  }
 
-  return {
-    /** Marks the step before an attempt changes its record. Throws an errno error if it cannot, and marks would count without it. */
-    add: async (stepKey: StepKey, attempt: string): Promise<void> => {
-      const name = nameOf(stepKey, attempt);
-      if (own.has(name)) return;
-      const path = join(dir, name);
-      try {
-        await makingDir(sys, path, () => sys.append(path, NO_BYTES, 'with_next_append'));
-        own.add(name);
-      } catch (error) {
-        if (errnoOf(error) === null) throw error;
-        await orNull(sys.unlink(complete), ABSENT);
-      }
-    },
+  /** Removes the mark of an attempt that has ended, if it made one and `isAtRest`. A mark that stays does no harm. */
+  async end(stepKey: StepKey, attempt: string, isAtRest: () => Promise<boolean>): Promise<void> {
+    const name = nameOf(stepKey, attempt);
+    if (!this.#own.delete(name)) return;
+    try {
+      if (await isAtRest()) await unlinkIfThere(this.#sys, join(this.#dir, name));
+    } catch {
+      // The next start looks at the record.
+    }
+  }
 
-    /** Removes the mark of an attempt that has ended, if it made one and `isAtRest`. A mark that stays does no harm. */
-    end: async (
-      stepKey: StepKey,
-      attempt: string,
-      isAtRest: () => Promise<boolean>,
-    ): Promise<void> => {
-      const name = nameOf(stepKey, attempt);
-      if (!own.delete(name)) return;
-      try {
-        if (await isAtRest()) await unlinkIfThere(sys, join(dir, name));
-      } catch {
-        // The next start looks at the record.
-      }
-    },
+  /** The steps that may have open transactions; null: all may. */
+  async steps(): Promise<readonly StepKey[] | null> {
+    try {
+      const bytes = await orNull(this.#sys.readFile(this.#complete), ABSENT);
+      const current = await this.#current();
+      const noted = bytes === null ? null : jsonOf(new TextDecoder().decode(bytes));
+      const counts =
+        current !== null &&
+        isRecord(noted) &&
+        noted.boot === current.boot &&
+        noted.directory === current.directory;
+      return counts
+        ? [...new Set((await this.#list()).flatMap((name) => stepOf(name) ?? []))]
+        : null;
+    } catch (error) {
+      if (errnoOf(error) === null) throw error;
+      return null;
+    }
+  }
 
-    /** The steps that may have open transactions; null: all may. */
-    steps: async (): Promise<readonly StepKey[] | null> => {
-      try {
-        const bytes = await orNull(sys.readFile(complete), ABSENT);
-        const expected = await current();
-        const value = bytes === null ? null : jsonOf(new TextDecoder().decode(bytes));
-        const counts =
-          expected !== null &&
-          isRecord(value) &&
-          value.boot === expected.boot &&
-          value.directory === expected.directory;
-        return counts ? [...new Set((await list()).flatMap((name) => stepOf(name) ?? []))] : null;
-      } catch (error) {
-        if (errnoOf(error) === null) throw error;
-        return null;
-      }
-    },
+  /** Notes that all folders were looked through and that every step with an open transaction has a mark. */
+  async noteComplete(): Promise<void> {
+    const current = await this.#current();
+    if (current === null) return;
+    const bytes = new TextEncoder().encode(JSON.stringify(current));
+    try {
+      const temp = await writeTemp(this.#sys, this.#complete, bytes, {});
+      await this.#sys.rename(temp, this.#complete);
+    } catch (error) {
+      // The next start looks through all folders again.
+      if (errnoOf(error) === null) throw error;
+    }
+  }
 
-    /** Notes that all folders were looked through and that every step with an open transaction has a mark. */
-    complete: async (): Promise<void> => {
-      const value = await current();
-      if (value === null) return;
-      const bytes = new TextEncoder().encode(JSON.stringify(value));
-      try {
-        await sys.rename(await writeTemp(sys, complete, bytes, {}), complete);
-      } catch (error) {
-        // The next start looks through all folders again.
-        if (errnoOf(error) === null) throw error;
-      }
-    },
+  /** Removes old marks of steps of which nothing is left to do. */
+  async dropOld(isAtRest: (stepKey: StepKey) => Promise<boolean>): Promise<void> {
+    const before_ns = BigInt(Date.now() - OLD_MARK_MS) * 1_000_000n;
+    for (const name of await this.#list()) {
+      const path = join(this.#dir, name);
+      const stat = await orNull(this.#sys.stat(path));
+      const isOld = stat !== null && stat.changed_ns < before_ns;
+      if (isOld && (await isAtRest(stepOf(name) ?? ''))) await unlinkIfThere(this.#sys, path);
+    }
+  }
 
-    /** Removes old marks of steps of which nothing is left to do. */
-    dropOld: async (isAtRest: (stepKey: StepKey) => Promise<boolean>): Promise<void> => {
-      const before_ns = BigInt(Date.now() - OLD_MARK_MS) * 1_000_000n;
-      for (const name of await list()) {
-        const stat = await orNull(sys.stat(join(dir, name)));
-        const isOld = stat !== null && stat.changed_ns < before_ns;
-        if (isOld && (await isAtRest(stepOf(name) ?? '')))
-          await unlinkIfThere(sys, join(dir, name));
-      }
-    },
-  };
-};
+  async #list(): Promise<readonly string[]> {
+    const names = (await orNull(this.#sys.readdir(this.#dir), ABSENT)) ?? [];
+    return names.filter((name) => stepOf(name) !== null);
+  }
+
+  /** Null: marks never count here. */
+  async #current(): Promise<Complete | null> {
+    const stat = await orNull(this.#sys.stat(this.#transactions), ABSENT);
+    return this.#boot === '-' || stat === null ? null : { boot: this.#boot, directory: stat.id };
+  }
+}
+
+const nameOf = (stepKey: StepKey, attempt: string): string => `${stepKey}.${attempt}`;
 
 /** Null: it is the name of no mark. */
 const stepOf = (name: string): StepKey | null => {

@@ -42,12 +42,12 @@ export const recoverMarked = async (
   parts: EngineParts,
 ): Promise<readonly RecoveredTransaction[]> => {
   const { sys, transactions, marks } = parts;
-  const marked = await marks.steps();
-  const unsettled = await recoverSteps(parts, marked ?? (await allSteps(parts)));
-  if (marked === null) {
+  const markedSteps = await marks.steps();
+  const unsettled = await recoverSteps(parts, markedSteps ?? (await allSteps(parts)));
+  if (markedSteps === null) {
     for (const { stepKey, record } of unsettled)
       if (!(await isAtRest(record).catch(() => false))) await marks.add(stepKey, freshId());
-    await marks.complete();
+    await marks.noteComplete();
   }
   const isDone = async (stepKey: StepKey): Promise<boolean> => {
     const records = await recordsOf(sys, transactions, stepKey, ABSENT);
@@ -66,9 +66,9 @@ const recoverSteps = async (
   parts: EngineParts,
   steps: readonly StepKey[],
 ): Promise<readonly (Unsettled & { readonly recovered: RecoveredTransaction | null })[]> => {
-  const found = (await together(steps, (stepKey) => unsettledOf(parts, stepKey))).flat();
+  const records = (await together(steps, (stepKey) => unsettledOf(parts, stepKey))).flat();
   const unsettled: (Unsettled & { readonly recovered: RecoveredTransaction | null })[] = [];
-  for (const { stepKey, record } of found) {
+  for (const { stepKey, record } of records) {
     const recovered = await asAttempt(async (attempt) => {
       const outcome = await recoverOne(parts, stepKey, record, attempt);
       await endMark(parts, record, attempt);
