@@ -1,5 +1,6 @@
 /** Starts and ends runs, and brings the index up to date after each, until it is killed. Without runs it only builds the index, again and again. */
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { createArchive } from '../../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../../src/stores/directory/blobs.js';
 import { homePaths } from '../../../src/stores/home.js';
@@ -18,7 +19,7 @@ if (Number(runs) === 0) {
   process.stdout.write('working\n');
   for (;;) {
     await runIndex({ home, store: home, archive, blobs }, { isThorough: true });
-    rmSync(homePaths(home).index, { recursive: true, force: true });
+    rmSync(join(homePaths(home).index, 'runs.log'), { force: true });
   }
 }
 
