@@ -46,17 +46,22 @@ export class OpenMarks {
     this.#complete = join(this.#dir, 'complete');
   }
 
-  /** Marks the step before an attempt changes its record. Throws an errno error if it cannot, and marks would count without it. */
-  async add(stepKey: StepKey, attempt: string): Promise<void> {
+  /**
+   * Marks the step before an attempt changes its record. False: it cannot, so marks do not count until all folders were looked through again.
+   * Throws an errno error if they would still count.
+   */
+  async add(stepKey: StepKey, attempt: string): Promise<boolean> {
     const name = nameOf(stepKey, attempt);
-    if (this.#own.has(name)) return;
+    if (this.#own.has(name)) return true;
     const path = join(this.#dir, name);
     try {
       await makingDir(this.#sys, path, () => this.#sys.append(path, NO_BYTES, 'with_next_append'));
       this.#own.add(name);
+      return true;
     } catch (error) {
       if (errnoOf(error) === null) throw error;
       await orNull(this.#sys.unlink(this.#complete), ABSENT);
+      return false;
     }
   }
 

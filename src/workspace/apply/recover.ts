@@ -44,11 +44,7 @@ export const recoverMarked = async (
   const { sys, transactions, marks } = parts;
   const markedSteps = await marks.steps();
   const unsettled = await recoverSteps(parts, markedSteps ?? (await allSteps(parts)));
-  if (markedSteps === null) {
-    for (const { stepKey, record } of unsettled)
-      if (!(await isAtRest(record).catch(() => false))) await marks.add(stepKey, freshId());
-    await marks.noteComplete();
-  }
+  if (markedSteps === null && (await markOpen(parts, unsettled))) await marks.noteComplete();
   const isDone = async (stepKey: StepKey): Promise<boolean> => {
     const records = await recordsOf(sys, transactions, stepKey, ABSENT);
     const rests = records.map((record) => isAtRest(record).catch(() => false));
@@ -56,6 +52,18 @@ export const recoverMarked = async (
   };
   await marks.dropOld(isDone).catch(() => undefined);
   return unsettled.flatMap(({ recovered }) => recovered ?? []);
+};
+
+/** Marks the steps of records with something left to do. False: one of them could not be marked. */
+const markOpen = async (
+  { marks }: EngineParts,
+  unsettled: readonly Unsettled[],
+): Promise<boolean> => {
+  for (const { stepKey, record } of unsettled) {
+    const isDone = await isAtRest(record).catch(() => false);
+    if (!isDone && !(await marks.add(stepKey, freshId()))) return false;
+  }
+  return true;
 };
 
 const allSteps = async ({ sys, transactions }: EngineParts): Promise<readonly StepKey[]> =>

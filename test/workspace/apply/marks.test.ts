@@ -119,6 +119,17 @@ test('if a mark cannot be made, the next start looks through all folders', async
   expect((await start()).read).not.toEqual([]);
 });
 
+test('if what is open cannot be marked, the next start looks through all folders again', async () => {
+  await die();
+  fs.rmSync(marksDir(), { recursive: true });
+  fs.renameSync(scene.workspace, `${scene.workspace}-away`);
+  const append: Sys['append'] = (path) => Promise.reject(errnoError('ENOSPC', 'open', path));
+  const engine = scene.engine({ sys: { ...realSys, append } });
+  expect(await engine.recoverMarked()).toMatchObject([{ did: 'workspace_missing' }]);
+  expect(fs.existsSync(join(marksDir(), 'complete'))).toBe(false);
+  expect((await start()).dids).toEqual(['workspace_missing']);
+});
+
 test('an old mark of a run of which nothing is left to do is removed', async () => {
   await settle();
   await start();
