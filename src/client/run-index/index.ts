@@ -20,7 +20,7 @@ import { readAmongOthers } from '../archive/run.js';
 import type { Emend } from '../types.js';
 import { appendTo, readPart, replaceFile, type IndexMark } from './file.js';
 import { FIELD_OF, goneLine, IndexMemory, markLine } from './memory.js';
-import { lineOfRow, quoted, rowOf, unquoted, type RunRow } from './row.js';
+import { lineOfRow, quoted, unquoted, type RunRow } from './row.js';
 
 const FORGOTTEN_MS = 60_000; // bound: The index of a home leaves the memory of a process when it was not used for so long.
 const GROUP_RUNS = 500; // bound: Archives that are read before their rows are appended.
@@ -243,6 +243,7 @@ class Refresh {
     if (stamp === null) return before === null ? [] : [goneLine(stepKey)];
     if (before !== null && stamp !== UNREADABLE && before.facts.stamp === stamp) return [];
     const run = await readAmongOthers({ archive }, stepKey);
+    const { rowOf } = await import('./row-of-archive.js');
     return [`R${lineOfRow(await rowOf(blobs, run, stamp))}`];
   }
 
