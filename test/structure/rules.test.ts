@@ -408,6 +408,7 @@ describe('sources', () => {
       'at once, as whoever starts a program waits for it: a regular file only, bounded, no link is followed',
     'src/system/version.ts': "the package's own",
     'src/activities/plan/plan-log.ts': "the home's own",
+    'src/client/run-index/file.ts': "the home's own",
     'src/stores/directory/blobs.ts': "the store's own",
     'src/stores/directory/records.ts': "the store's own",
     'src/system/wheel.ts': 'what pip wrote into our scratch directory',

@@ -99,7 +99,7 @@ async function spentBy(
   { step_key, spent }: PlanCheckpoint,
 ): Promise<PlanSpent> {
   const { own, before } = spent;
-  const runs = (await archive.list()).filter((stepKey) => planOf(stepKey) === step_key);
+  const runs = (await archive.find(step_key)).filter((stepKey) => planOf(stepKey) === step_key);
   const attempts = await Promise.all(runs.map((stepKey) => journal.attempts(stepKey)));
   const paid = usageOfEnded(attempts.flat());
   return {

@@ -20,6 +20,8 @@ export {
   type Ratio,
   reportOf,
   statsOf,
+  statsOfRun,
+  sumPlanStats,
   tasksOf,
 } from './report.js';
 export { type Committed, resumePointOf } from './resume.js';

@@ -210,34 +210,54 @@ export interface PlanStats {
 }
 export type Ratio = Readonly<Record<'of' | 'count', number>>;
 
-/** One list of events for each run of a plan, each in order. */
-export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
-  const plans = runs.filter((events) => events.some(({ type }) => type === 'plan_started'));
-  const all = plans.flat();
+/** One list of events for each run, each in order. Runs of jobs add nothing. */
+export const statsOf = (runs: readonly (readonly StepEvent[])[]): PlanStats =>
+  sumPlanStats(runs.map(statsOfRun).filter((stats) => stats !== null));
+
+/** Returns what the events of one run come to; null: it is no run of a plan. */
+export function statsOfRun(events: readonly StepEvent[]): PlanStats | null {
+  if (!events.some(({ type }) => type === 'plan_started')) return null;
   const count = (type: StepEvent['type']): number =>
-    all.filter((event) => event.type === type).length;
-  const per = plans.map(ofRun);
-  const sum = (pick: (one: ReturnType<typeof ofRun>) => number): number =>
-    per.reduce((total, one) => total + pick(one), 0);
-  const ratio = (pick: (one: ReturnType<typeof ofRun>) => Ratio): Ratio => ({
+    events.filter((event) => event.type === type).length;
+  const { phases, replanned, success, caught, expansions } = ofRun(events);
+  return {
+    plans: 1,
+    phases,
+    replans: count('replanned'),
+    phasesReplanned: replanned,
+    secondScores: events.filter((event) => event.type === 'second_score' && event.message === null)
+      .length,
+    discrepancies: count('score_discrepancy'),
+    loopStops: events.filter(isLimitReached).length,
+    failures: count('phase_failed'),
+    noTests: events.filter((event) => event.type === 'phase_tested' && event.outcome === 'no_tests')
+      .length,
+    replanSuccess: success,
+    caughtWithinTwo: caught,
+    expansionAccuracy: expansions,
+  };
+}
+
+export function sumPlanStats(all: readonly PlanStats[]): PlanStats {
+  const sum = (pick: (one: PlanStats) => number): number =>
+    all.reduce((total, one) => total + pick(one), 0);
+  const ratio = (pick: (one: PlanStats) => Ratio): Ratio => ({
     count: sum((one) => pick(one).count),
     of: sum((one) => pick(one).of),
   });
   return {
-    plans: plans.length,
+    plans: sum(({ plans }) => plans),
     phases: sum(({ phases }) => phases),
-    replans: count('replanned'),
-    phasesReplanned: sum(({ replanned }) => replanned),
-    secondScores: all.filter((event) => event.type === 'second_score' && event.message === null)
-      .length,
-    discrepancies: count('score_discrepancy'),
-    loopStops: all.filter(isLimitReached).length,
-    failures: count('phase_failed'),
-    noTests: all.filter((event) => event.type === 'phase_tested' && event.outcome === 'no_tests')
-      .length,
-    replanSuccess: ratio(({ success }) => success),
-    caughtWithinTwo: ratio(({ caught }) => caught),
-    expansionAccuracy: ratio(({ expansions }) => expansions),
+    replans: sum(({ replans }) => replans),
+    phasesReplanned: sum(({ phasesReplanned }) => phasesReplanned),
+    secondScores: sum(({ secondScores }) => secondScores),
+    discrepancies: sum(({ discrepancies }) => discrepancies),
+    loopStops: sum(({ loopStops }) => loopStops),
+    failures: sum(({ failures }) => failures),
+    noTests: sum(({ noTests }) => noTests),
+    replanSuccess: ratio(({ replanSuccess }) => replanSuccess),
+    caughtWithinTwo: ratio(({ caughtWithinTwo }) => caughtWithinTwo),
+    expansionAccuracy: ratio(({ expansionAccuracy }) => expansionAccuracy),
   };
 }
 
