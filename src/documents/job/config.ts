@@ -1,4 +1,4 @@
-/** Reads `emend.yaml`, or its absence -> `ProjectConfig` with every default filled in. docs/configuration.md describes the keys. */
+/** Reads `emend.yaml` into a `ProjectConfig` in which every default is filled in. docs/configuration.md describes the keys. */
 import { posix } from 'node:path';
 import { z } from 'zod';
 import ignore from 'ignore';
@@ -55,16 +55,16 @@ const route = schema.mapOf(
 const command = schema.text('a command, as text that is not empty');
 const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
 const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
-/** From each of these names, which may be left out, to the same. */
-const mapFrom = <Name extends string, To extends z.ZodType>(
+/** Returns the schema of a map in which each of these names is optional and has a value of the same schema. */
+const mapFrom = <Name extends string, Value extends z.ZodType>(
   names: readonly Name[],
-  to: To,
+  value: Value,
   what: string,
-): ReturnType<typeof schema.mapOf<Record<Name, z.ZodOptional<To>>>> =>
+): ReturnType<typeof schema.mapOf<Record<Name, z.ZodOptional<Value>>>> =>
   schema.mapOf(
-    Object.fromEntries(names.map((name) => [name, to.optional()])) as Record<
+    Object.fromEntries(names.map((name) => [name, value.optional()])) as Record<
       Name,
-      z.ZodOptional<To>
+      z.ZodOptional<Value>
     >,
     what,
   );
@@ -141,10 +141,13 @@ const SHAPE = {
 } satisfies Record<string, z.ZodType>;
 type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;
 
-/** Names of the keys; docs/configuration.md is held to them by a test. */
+/** Names of the keys. A test checks that docs/configuration.md describes exactly these. */
 export const CONFIG_KEYS = Object.keys(SHAPE);
 
-/** `source` null: there is no `emend.yaml`, all defaults. Every problem has the code `config_invalid` and starts `emend.yaml:line:`. */
+/**
+ * Reads the text of `emend.yaml`. If the workspace has no such file (`source` is null), every key has its default. Every problem has the code
+ * `config_invalid` and begins with `emend.yaml:line:`.
+ */
 export function parseConfig(source: string | null): Checked<ProjectConfig> {
   const read = readMap(source ?? '', SHAPE, { file: 'emend.yaml', code: 'config_invalid' });
   if (!read.ok) return read;
@@ -157,7 +160,7 @@ export function parseConfig(source: string | null): Checked<ProjectConfig> {
     : { ok: true, value: config };
 }
 
-/** Limits that contradict each other within the file. */
+/** Reports limits of the file that contradict each other. */
 function explainModes(settings: Settings, found: Findings): void {
   const { maxLinesFullFile: full, maxLinesDiff: diff } = settings.limits ?? {};
   if (full !== undefined && diff !== undefined && full > diff)
@@ -168,19 +171,19 @@ function explainModes(settings: Settings, found: Findings): void {
     );
 }
 
-/** Refuses what `sandbox.write` names inside the workspace and other keys of the file protect. */
+/** Reports paths of `sandbox.write` that other keys of the file protect. */
 function refuseProtectedWrites(
   { sandbox, protected: patterns }: ProjectConfig,
   found: Findings,
 ): void {
-  for (const [index, written] of (sandbox === 'off' ? [] : sandbox.write).entries()) {
-    const path = posix.normalize(written);
-    const expected = isRelativeWrite(written) ? writeRefusal(path, patterns) : null;
-    if (expected !== null) found.add(['sandbox', 'write', index], expected, written);
+  for (const [index, input] of (sandbox === 'off' ? [] : sandbox.write).entries()) {
+    const path = posix.normalize(input);
+    const expected = isRelativeWrite(input) ? writeRefusal(path, patterns) : null;
+    if (expected !== null) found.add(['sandbox', 'write', index], expected, input);
   }
 }
 
-/** Of keys whose value is taken as it is written. */
+/** Defaults of the keys that go into the configuration without a change. */
 const DEFAULTS = {
   ...({
     model: DEFAULT_MODEL,
@@ -205,11 +208,11 @@ const DEFAULTS = {
 };
 
 function filledIn({ test_discovery, plan, worktree, ...settings }: Settings): ProjectConfig {
-  const said = { ...DEFAULTS, ...withoutUndefined(settings) };
+  const values = { ...DEFAULTS, ...withoutUndefined(settings) };
   const formats = FORMATS.map((name) => [name, settings.formats?.[name] ?? true]);
   return {
     v: 1,
-    ...said,
+    ...values,
     routes: (settings.routes ?? []).map(withoutUndefined),
     models: allModels(settings.models ?? {}),
     formats: Object.fromEntries(formats) as Record<Format, boolean>,
@@ -217,10 +220,10 @@ function filledIn({ test_discovery, plan, worktree, ...settings }: Settings): Pr
     guards: withoutUndefined(settings.guards ?? {}),
     ...(test_discovery === 'trust' ? { trustsTests: true as const } : {}),
     protected: protectedBy({
-      rules: said.rules,
-      commands: [said.formatCommand ?? '', worktree?.setup ?? ''],
+      rules: values.rules,
+      commands: [values.formatCommand ?? '', worktree?.setup ?? ''],
       protected: settings.protected ?? [],
-      approvers: said.approvers,
+      approvers: values.approvers,
     }),
     ...(plan === undefined ? {} : { plan: withoutUndefined(plan) }),
     ...(worktree === undefined ? {} : { worktree: withoutUndefined(worktree) }),
@@ -228,9 +231,10 @@ function filledIn({ test_discovery, plan, worktree, ...settings }: Settings): Pr
   };
 }
 
-function allModels(written: NonNullable<Settings['models']>): Readonly<Record<string, ModelEntry>> {
+/** Returns the built-in models with the entries of the file. An entry with a price replaces the source of the prices, and only then. */
+function allModels(entries: NonNullable<Settings['models']>): Readonly<Record<string, ModelEntry>> {
   const models: Record<string, ModelEntry> = { ...DEFAULT_MODELS };
-  for (const [name, entry] of Object.entries(written)) {
+  for (const [name, entry] of Object.entries(entries)) {
     const before = Object.hasOwn(models, name) ? models[name] : undefined;
     const own = Object.keys(withoutUndefined(entry)).some((key) => key.endsWith('_usd'));
     const priced = own ? { priced: { source: 'emend.yaml', date: null } } : {};
@@ -243,11 +247,11 @@ function allModels(written: NonNullable<Settings['models']>): Readonly<Record<st
 type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
-/** Optional keys that zod left undefined are left out, as `exactOptionalPropertyTypes` wants them. */
+/** Returns the map without the keys that zod set to undefined, because `exactOptionalPropertyTypes` does not accept them. */
 const withoutUndefined = <T extends object>(map: T): Defined<T> =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined)) as Defined<T>;
 
-/** Each of the 256 bytes stands for a character of its own: only such files can be edited byte by byte. */
+/** Returns whether each of the 256 bytes is a character of its own. Emend can only edit files in such encodings byte by byte. */
 function isSingleByteEncoding(label: string): boolean {
   try {
     const characters = new TextDecoder(label).decode(
@@ -259,9 +263,7 @@ function isSingleByteEncoding(label: string): boolean {
   }
 }
 
-// Which encoding `encodings:` of emend.yaml names for a file.
-
-/** The first pattern that fits decides; undefined: none does. */
+/** Returns the encoding that `encodings:` names for a file. The first pattern that matches the path decides. */
 export const encodingOf = (
   { encodings }: Pick<ProjectConfig, 'encodings'>,
   path: string,

@@ -1,4 +1,4 @@
-/** The door of src/documents/job: what others may use. */
+/** Exports everything of src/documents/job that other rooms may use. */
 export { CONFIG_KEYS, encodingOf, parseConfig } from './config.js';
 export {
   chooseFormat,

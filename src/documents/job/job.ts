@@ -1,4 +1,7 @@
-/** Reads a job file: YAML front matter and Markdown instructions -> `Job`, or every problem at once. docs/jobs.md describes the keys. */
+/**
+ * Reads a job file, which has YAML front matter and Markdown instructions. The result is a `Job`, or all problems at once. docs/jobs.md
+ * describes the keys.
+ */
 import { posix } from 'node:path';
 import type { z } from 'zod';
 import { problem } from '../../shared/problems.js';
@@ -39,9 +42,9 @@ const KEYS = {
   ...schema.SHARED,
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
-/** Schemas of all front-matter keys, limits among them. */
+/** Schemas of all front-matter keys, including the limits. */
 export const SHAPE = { ...KEYS, ...schema.limitShape };
-/** Front matter as a person or a program writes it: the keys of docs/jobs.md, limits among them. */
+/** Front matter before the check, as an author or a program writes it. docs/jobs.md describes the keys, which include the limits. */
 export type JobKeys = {
   readonly [K in Exclude<keyof typeof SHAPE, 'test'>]?: z.input<(typeof SHAPE)[K]>;
 } & {
@@ -50,12 +53,12 @@ export type JobKeys = {
 type Front = ReturnType<typeof checkKeys<typeof SHAPE>>;
 export type JobKey = keyof typeof KEYS;
 
-/** Names of the front-matter keys, limits aside; docs/jobs.md is held to them by a test. */
+/** Names of the front-matter keys without the limits. A test checks that docs/jobs.md describes exactly these. */
 export const JOB_KEYS = Object.keys(KEYS) as readonly JobKey[];
 
-// A key on a command line.
+// The command line sets keys of a job by options. The next three functions interpret their values.
 
-/** What it takes, in words that complete "expected …"; `flag`: `true` is a value. */
+/** Returns what values a key takes, in words that complete "expected …". `flag` reports whether `true` is one of them. */
 export const keyTakes = (key: JobKey) => {
   const { error } = KEYS[key].safeParse(undefined);
   return { words: error?.issues[0]?.message ?? '', flag: KEYS[key].safeParse(true).success };
@@ -65,27 +68,31 @@ export const isPathKey = (key: JobKey): boolean =>
     KEYS[key],
   );
 /**
- * The value that these texts give it: what YAML reads where the key takes that, else the text itself (`Fix: a #2` is a commit message).
- * Several are a list; of a list of paths one text may hold several, with commas. Nothing is checked.
+ * Returns the value of a key for the texts of its option. One text is read as YAML if the key accepts the result, and is used unchanged
+ * otherwise, because a commit message may be `Fix: a #2`. Several texts are a list. For a list of paths, one text may contain several paths,
+ * separated by commas. The value is not checked here.
  */
 export const keyValue = (key: JobKey, texts: readonly string[]): unknown => {
-  if (KEYS[key] === schema.filePaths) return texts.flatMap((each) => each.split(','));
+  if (KEYS[key] === schema.filePaths) return texts.flatMap((paths) => paths.split(','));
   const [text = '', ...others] = texts;
   if (others.length > 0) return texts;
   const yaml = readYaml(text, 0);
   const value =
     !yaml.ok || yaml.value === null || typeof yaml.value === 'string' ? text : yaml.value;
-  const fits = (each: unknown): boolean => KEYS[key].safeParse(each).success;
+  const fits = (candidate: unknown): boolean => KEYS[key].safeParse(candidate).success;
   return [value, text, [text]].find(fits) ?? value;
 };
 
-const TITLE_chars = 72; // bound: Of a job without a file and without a heading, whose first line is its title.
+const TITLE_CHARS = 72; // bound: Characters of the title that is the first line of a job without a file and without a heading.
 const EMPTY = 'expected instructions in Markdown below the front matter, received nothing';
 
-/** `path`: as typed, for messages and the title. Every problem has the code `job_invalid` and starts as `lineIn` says. */
+/**
+ * Reads the text of a job file. `path` is the path as the user typed it; messages and the title show it. Every problem has the code
+ * `job_invalid` and begins with the place that `lineIn` returns.
+ */
 export function parseJob(source: string, path: string): Checked<Job> {
-  const notText = notMarkdown(source, path);
-  if (notText !== null) return { ok: false, problems: [problem('job_invalid', notText)] };
+  const binaryFault = notMarkdown(source, path);
+  if (binaryFault !== null) return { ok: false, problems: [problem('job_invalid', binaryFault)] };
   const parts = splitFrontMatter(source);
   if (!parts.ok)
     return {
@@ -129,18 +136,18 @@ function notMarkdown(source: string, path: string): string | null {
   return `${lineIn(path, source.slice(0, nul).split('\n').length)}: expected Markdown text in UTF-8, received a binary file (it contains a NUL)`;
 }
 
-/** Rules between keys. A key that is there with a bad value counts as given: it has its own problem already. */
+/** Checks the rules between keys. A key with a bad value counts as present, because it already has a problem of its own. */
 function checkTogether(
   front: Front,
   map: Readonly<Record<string, unknown>>,
   found: Findings,
 ): void {
-  const given = (key: string): boolean => Object.hasOwn(map, key);
+  const isPresent = (key: string): boolean => Object.hasOwn(map, key);
   const hasFiles =
-    given('output_file') || (given('output_files') && front.output_files?.length !== 0);
-  const hasOutput = hasFiles || given('output_dir');
+    isPresent('output_file') || (isPresent('output_files') && front.output_files?.length !== 0);
+  const hasOutput = hasFiles || isPresent('output_dir');
   const mode = front.mode ?? (hasOutput ? 'standard' : null);
-  if (given('output_file') && given('output_files'))
+  if (isPresent('output_file') && isPresent('output_files'))
     found.say(['output_files'], 'expected either `output_file` or `output_files`, received both');
   if (front.mode === 'standard' && !hasOutput)
     found.say(
@@ -158,16 +165,16 @@ function checkTogether(
     );
 }
 
-/** A file that goes is not edited, written or read as well. */
+/** Reports files that the job removes and also edits, writes or reads. */
 function checkDeleted(front: Front, outputFiles: readonly string[], found: Findings): void {
-  const named = {
+  const filesByKey = {
     target_files: front.target_files ?? [],
     new_files: front.new_files ?? [],
     context_files: front.context_files ?? [],
     output_files: outputFiles,
   };
   for (const [index, path] of (front.delete_files ?? []).entries())
-    for (const [key, paths] of Object.entries(named))
+    for (const [key, paths] of Object.entries(filesByKey))
       if (paths.includes(path))
         found.say(
           ['delete_files', index],
@@ -175,7 +182,7 @@ function checkDeleted(front: Front, outputFiles: readonly string[], found: Findi
         );
 }
 
-/** `output_dir` joined with each output file, which may not leave it. */
+/** Joins `output_dir` with each output file. A file that would be outside the directory is reported. */
 function joinedOutputs(front: Front, found: Findings): readonly string[] {
   const directory = front.output_dir ?? '';
   const written = [
@@ -196,7 +203,7 @@ function joinedOutputs(front: Front, found: Findings): readonly string[] {
   return [...new Set(joined)];
 }
 
-/** Limits stand below `limits:` or at the top by their exact name; the same one twice is a slip. */
+/** Collects the limits, which a job sets under `limits:` or as keys of its own. A limit that is in both places is reported. */
 function bothLimits(front: Front, found: Findings): Partial<Record<LimitName, number>> {
   const limits: Partial<Record<LimitName, number>> = {};
   for (const name of schema.LIMIT_NAMES) {
@@ -223,7 +230,7 @@ function jobOf(
     path,
     title: firstHeading(instructions) ?? nameOf(path, instructions),
     instructions,
-    ...saidOrNull(front, SAID),
+    ...valuesOrNull(front, PLAIN_KEYS),
     targetFiles: front.target_files ?? [],
     newFiles: front.new_files ?? [],
     deleteFiles: front.delete_files ?? [],
@@ -233,13 +240,14 @@ function jobOf(
   };
 }
 
-/** Of a file its name; of a job without a file its first line. */
+/** Returns the title of a job without a heading: the name of its file, or its first line if it is in no file. */
 const nameOf = (path: string, instructions: string): string =>
   isMarkdownPath(path)
     ? posix.basename(path).replace(MARKDOWN, '')
-    : cut(instructions.trim().split('\n')[0]?.trim() ?? '', TITLE_chars);
+    : cut(instructions.trim().split('\n')[0]?.trim() ?? '', TITLE_CHARS);
 
-const SAID = [
+/** Keys whose values go into the job without a change and under the same name. */
+const PLAIN_KEYS = [
   ...([
     'mode',
     'format',
@@ -255,12 +263,12 @@ const SAID = [
   ] as const),
   ...(Object.keys(schema.SHARED) as (keyof typeof schema.SHARED)[]),
 ];
-const saidOrNull = <K extends keyof Front>(front: Front, keys: readonly K[]) =>
+const valuesOrNull = <K extends keyof Front>(front: Front, keys: readonly K[]) =>
   Object.fromEntries(keys.map((key) => [key, front[key] ?? null])) as {
     readonly [N in K]: NonNullable<Front[N]> | null;
   };
 
-/** Lines of every key and of every item of a list. */
+/** Returns the line of every key and of every item of a list. */
 function linesOf(
   map: Readonly<Record<string, unknown>>,
   lineOf: (path: readonly PropertyKey[]) => number,
@@ -274,7 +282,7 @@ function linesOf(
   return lines;
 }
 
-/** The mode that counts: as written, else `standard` where output keys are given, else null (an edit whose format goes by size). */
+/** Returns the mode of a job. Without the key, output keys imply `standard`; else it is null, and sizes decide the formats. */
 export function effectiveMode(
   job: Pick<Job, 'mode' | 'outputFiles' | 'outputDir'>,
 ): JobMode | null {

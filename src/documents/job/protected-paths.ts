@@ -1,6 +1,6 @@
 /**
- * Files that run on somebody's machine, or are obeyed there, without being asked: a change to one is shown to a person even under
- * `approval: auto`, with the reason. `protected:` of `emend.yaml` adds patterns; one that starts with `!` takes files out again. Pure.
+ * Recognizes protected files: those that a program runs, or that an agent follows, without a question. A reviewer sees a change to such a
+ * file even under `approval: auto`, with the reason. `protected:` of `emend.yaml` adds patterns, and a pattern with `!` removes files. Pure.
  */
 import ignore from 'ignore';
 import { posix } from 'node:path';
@@ -11,7 +11,10 @@ const OBEYED = 'models and agents follow it';
 const APPROVES = 'it defines who may approve';
 const DOCUMENT = 'Emend obeys it';
 
-/** Why -> gitignore-style patterns; one without a slash holds at any depth, one that ends in a slash is a folder and all that it holds. */
+/**
+ * Gitignore-style patterns by the reason for which they protect a file. A pattern without a slash matches at any depth. A pattern that ends in
+ * a slash matches a folder with everything in it.
+ */
 export const PROTECTED: Readonly<Record<string, string>> = {
   'CI, a release or a deployment runs it': `
     .github/ .gitlab/ .gitlab-ci.yml *.gitlab-ci.yml .circleci/ .buildkite/ .ci/ .azure-pipelines/ .woodpecker/ .forgejo/ .gitea/ .semaphore/ .teamcity/
@@ -79,7 +82,7 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     **/jobs/**/*.md **/jobs/**/*.markdown **/plans/**/*.md **/plans/**/*.markdown review.y*ml`,
 };
 
-// A list of patterns is one gitignore, in which the last pattern that fits decides. A comment in it is the reason of what follows.
+// A list of patterns is one gitignore, in which the last pattern that matches decides. A comment line is the reason of the patterns below it.
 
 const commentOf = (reason: string): string => `# ${reason}`;
 const only = (isFolder: boolean): readonly string[] =>
@@ -96,32 +99,33 @@ interface Configured {
   readonly rules: readonly string[];
   readonly protected: readonly string[];
   readonly approvers: string | null;
-  /** Not those that test: they run what a model wrote by design. */
+  /** Commands of the configuration without the test commands, which run the model's files by design. */
   readonly commands: readonly string[];
 }
-/** All patterns of an `emend.yaml`. Who may approve is protected, whatever is taken out. */
-export const protectedBy = (said: Configured): readonly string[] => [
+/** Returns all patterns of an `emend.yaml`. The file of approvers comes last, so that no `!` of the configuration can remove it. */
+export const protectedBy = (settings: Configured): readonly string[] => [
   ...DEFAULT_PROTECTED,
-  ...[commentOf(OBEYED), ...said.rules.map(exactly)],
+  ...[commentOf(OBEYED), ...settings.rules.map(exactly)],
   ...[
     commentOf('a command in emend.yaml uses it'),
-    ...said.commands.flatMap((command) => namedIn(command, '')),
+    ...settings.commands.flatMap((command) => namedIn(command, '')),
     FILES_ONLY,
   ],
-  ...[commentOf('`protected` in emend.yaml lists it'), ...said.protected],
-  ...(said.approvers === null ? [] : [commentOf(APPROVES), exactly(said.approvers)]),
+  ...[commentOf('`protected` in emend.yaml lists it'), ...settings.protected],
+  ...(settings.approvers === null ? [] : [commentOf(APPROVES), exactly(settings.approvers)]),
 ];
 
-/** Patterns of the files that the scripts of a manifest name. `path`: the manifest's. */
+/** Returns the patterns of the files that the scripts of a manifest name. `path` is the path of the manifest. */
 export const namedByScripts = (path: string, source: string): readonly string[] => {
   const scripts = scriptsOf(source);
-  const named = scripts.flatMap((script) => namedIn(script, posix.dirname(path)));
-  if (named.length === 0) return [];
+  const fileNames = scripts.flatMap((script) => namedIn(script, posix.dirname(path)));
+  if (fileNames.length === 0) return [];
   const patterns =
-    named.length > NAMED_FILES ? [everythingIn(posix.dirname(path))] : new Set(named);
+    fileNames.length > NAMED_FILES ? [everythingIn(posix.dirname(path))] : new Set(fileNames);
   return [commentOf(`a script in ${path} uses it`), ...patterns, FILES_ONLY];
 };
 
+/** Returns the patterns of the files inside the workspace that the git configuration uses, such as hooks. */
 export const namedByGit = (paths: readonly string[]): readonly string[] =>
   paths.length === 0
     ? []
@@ -140,14 +144,17 @@ const scriptsOf = (source: string): readonly string[] => {
   }
 };
 
-const PATH_CHARS = 4_096; // bound: Characters of a word that may name a file: the kernel opens no longer path.
-const FOLDERS = 20; // bound: Folders that one command enters by `cd` and that its words are looked for in.
+const PATH_CHARS = 4_096; // bound: Characters of a word that may name a file. The kernel does not open a longer path.
+const FOLDERS = 20; // bound: Folders that one command enters by `cd` and in which Emend looks for the files that it names.
 const NAMED_FILES = 2_000; // bound: Patterns for files that the scripts of one manifest, or one command, name. If they name more, all files below its folder are protected.
 
 const RUNS_FILES =
   /^(?:node|nodemon|tsx|ts-node|bun|deno|(?:ba|z)?sh|python3?|perl|ruby|php|source)$/;
 
-/** A word with a slash or a dot in it, and one that an interpreter runs, may name a file: `node scripts/build` runs `scripts/build.js`. */
+/**
+ * Returns the patterns of the files that a command may run. A word may name a file if it contains a slash or a dot, or if it follows an
+ * interpreter: `node scripts/build` runs `scripts/build.js`.
+ */
 const namedIn = (command: string, folder: string): readonly string[] => {
   const patterns: string[] = [];
   const folders = [folder];
@@ -157,11 +164,11 @@ const namedIn = (command: string, folder: string): readonly string[] => {
     const isRun = RUNS_FILES.test(before);
     if (before === 'cd') folders.push(posix.join(folder, word));
     if (folders.length > FOLDERS || patterns.length > NAMED_FILES) return [everythingIn(folder)];
-    // `node --enable-source-maps build` runs `build`, too.
+    // Options do not end the search: `node --enable-source-maps build` also runs `build`.
     if (!(isRun && word.startsWith('-'))) before = word;
     const name = word.replace(/^-.*=/, '');
     if (name.startsWith('-') || name.startsWith('/') || !(isRun || /[./]/.test(name))) continue;
-    for (const from of folders) patterns.push(...filesOf(posix.join(from, name), isRun));
+    for (const directory of folders) patterns.push(...filesOf(posix.join(directory, name), isRun));
   }
   return patterns;
 };
@@ -169,7 +176,7 @@ const namedIn = (command: string, folder: string): readonly string[] => {
 const everythingIn = (folder: string): string =>
   folder === '' || folder === '.' ? '/**' : `${exactly(folder)}/**`;
 
-/** What is quoted is a word, and may be a command with words of its own. */
+/** Splits a command into words. A quoted text is one word, and may also be a command with words of its own. */
 const wordsOf = (command: string): readonly string[] =>
   [...command.matchAll(/"([^"]*)"|'([^']*)'|[^\s"';&|()<>]+/g)].flatMap(
     ([word, double, single]) => {
@@ -189,7 +196,7 @@ const filesOf = (path: string, isRun: boolean): readonly string[] => {
   return [exactly(path), ...(posix.extname(path) === '' ? [`${exactly(path)}.*`] : []), ...index];
 };
 
-/** A pattern that only this path fits. */
+/** Returns a pattern that matches only this path. */
 const exactly = (path: string): string =>
   `/${posix.normalize(path).replace(/[\\*?[\]! ]/g, '\\$&')}`;
 
@@ -205,22 +212,26 @@ const readPatterns = (patterns: readonly string[]) => {
     groups,
   };
 };
-let last = readPatterns([]); // Of one workspace they are asked about again and again, and take milliseconds to read.
-/** Returns the reason for which these patterns protect a path, in any letter case; null: they do not. */
+/** The patterns of the latest call. Reading them takes milliseconds, and a run checks many files of one workspace against the same list. */
+let last = readPatterns([]);
+/** Returns a function that gives the reason for which these patterns protect a path, in any letter case, or null if they do not. */
 export const whyProtected = (patterns: readonly string[]): ((path: string) => string | null) => {
   if (last.key !== patterns.join('\n')) last = readPatterns(patterns);
   const { isForbidden, all, groups } = last;
   return (path) => {
-    const folded = asNamedElsewhere(path);
-    const isFoldedIn = folded !== '' && all.ignores(folded);
+    const folded = foldedPath(path);
+    const matchesFolded = folded !== '' && all.ignores(folded);
     const name = path !== '' && isForbidden(path) ? path : folded;
-    if (name === folded && !isFoldedIn) return null;
+    if (name === folded && !matchesFolded) return null;
     return groups.findLast(({ matcher }) => matcher.ignores(name))?.reason ?? '';
   };
 };
 
-/** As file systems of Windows and macOS read a name: no characters that they drop, no stream, no dots or blanks at its end, one case. */
-const asNamedElsewhere = (path: string): string =>
+/**
+ * Returns the path as the file systems of Windows and macOS compare it. They ignore letter case, some characters, the name of a stream, and
+ * dots and blanks at the end of a name.
+ */
+const foldedPath = (path: string): string =>
   path
     .normalize('NFC')
     .toUpperCase()

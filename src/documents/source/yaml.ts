@@ -1,4 +1,4 @@
-/** YAML with positions: a value, or every syntax error with its line and column; and for each key the line it stands on. */
+/** Reads YAML with positions: the value and the line of each key, or every syntax error with its line and column. */
 import {
   isMap,
   isScalar,
@@ -12,14 +12,14 @@ import {
 } from 'yaml';
 
 const YAML_CHARS = 256 * 1024; // bound: Characters of one YAML.
-const KEYS = 2_000; // bound: Keys that one YAML may have, by its colons: its parser compares each key with each.
+const KEYS = 2_000; // bound: Keys of one YAML, counted by its colons. The parser compares each key with all others.
 
 // bound: Maps and lists within each other in one YAML. The parser recurses, and V8 ends the process if it compiles a regular expression on a full stack.
 const NESTING = 50;
 
 const FAULTS = 20; // bound: Faults of one YAML that are reported.
 
-/** Where the parser's own words speak to who programs with it. */
+/** Messages that replace those of the parser, if its own are written for the programmer who calls it. */
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   BLOCK_AS_IMPLICIT_KEY: 'a second `: ` in a line; if it is part of the value, put it in quotes',
   MULTIPLE_DOCS: 'expected one document, received another one below `---`',
@@ -38,10 +38,10 @@ export type YamlRead =
     }
   | { readonly ok: false; readonly faults: readonly YamlFault[] };
 
-/** `lineOffset`: lines of the file above the YAML. An empty document's value is null. */
+/** Reads one YAML document. `lineOffset` is the number of lines of the file above it. The value of an empty document is null. */
 export function readYaml(source: string, lineOffset: number): YamlRead {
   const lineCounter = new LineCounter();
-  const at = (offset: number): { line: number; column: number } => {
+  const positionOf = (offset: number): { line: number; column: number } => {
     const { line, col } = lineCounter.linePos(offset);
     return { line: line + lineOffset, column: col };
   };
@@ -53,13 +53,13 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
     };
   if (source.split(':').length > KEYS + 1)
     return { ok: false, faults: [{ ...top, message: `expected at most ${KEYS} keys` }] };
-  const deep = tooDeepAt(source);
-  if (deep !== null)
+  const deepOffset = tooDeepAt(source);
+  if (deepOffset !== null)
     return {
       ok: false,
       faults: [
         {
-          line: lineOfOffset(source, deep) + lineOffset,
+          line: lineOfOffset(source, deepOffset) + lineOffset,
           column: 1,
           message: `expected at most ${NESTING} maps and lists within each other`,
         },
@@ -69,14 +69,14 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
     const document = parseDocument(source, { lineCounter, prettyErrors: false });
     const first = [...document.errors, ...document.warnings].slice(0, FAULTS);
     const faults = first.map(({ pos, code, message }) => ({
-      ...at(pos[0]),
+      ...positionOf(pos[0]),
       message: WORDS[code] ?? message,
     }));
     if (faults.length > 0) return { ok: false, faults };
     const value: unknown = document.toJS();
-    return { ok: true, value, lineOf: (path) => at(offsetOf(document, path)).line };
+    return { ok: true, value, lineOf: (path) => positionOf(offsetOf(document, path)).line };
   } catch (error) {
-    // `yaml` throws for an alias without its anchor, for too many aliases, and for nesting deeper than the stack.
+    // `yaml` throws for an alias without an anchor, for too many aliases, and if the nesting exhausts the stack.
     const message =
       error instanceof RangeError
         ? 'nested too deeply'
@@ -87,13 +87,13 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
   }
 }
 
-/** Returns the offset at which maps and lists are nested too deeply; null: nowhere. */
+/** Returns the first offset at which maps and lists are nested too deeply. Returns null if there is none. */
 function tooDeepAt(source: string): number | null {
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(source)) {
-    // It is a generator, whose documents are not needed here.
+    // The generator has to be drained before the stack is complete. Its documents are not needed here.
     for (const _ of parser.next(lexeme));
-    // A map and a list are one token each; a document is the first.
+    // Each open map and list is one token on the stack, and the document is the first token.
     if (parser.stack.length > NESTING + 1) return parser.offset;
   }
   return null;
@@ -102,7 +102,7 @@ function tooDeepAt(source: string): number | null {
 const lineOfOffset = (source: string, offset: number): number =>
   source.slice(0, offset).split('\n').length;
 
-/** Where the key (or list item) at `path` starts; of its nearest parent where it has no place of its own. */
+/** Returns the offset of the key or list item at `path`. If the document has no such node, it is the offset of the nearest parent. */
 function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
@@ -132,11 +132,12 @@ function startOf(node: unknown): number | undefined {
 // Splits a job file into the YAML between `---` lines at its top and the Markdown below, byte for byte.
 
 export type FrontMatter =
-  /** `yaml` null: no front matter. `bodyLine`: 1-based line where the Markdown starts. */
   | {
       readonly ok: true;
+      /** Null if the file has no front matter. */
       readonly yaml: string | null;
       readonly body: string;
+      /** Line at which the Markdown starts, counted from 1. */
       readonly bodyLine: number;
     }
   | { readonly ok: false; readonly line: number; readonly message: string };
@@ -144,17 +145,21 @@ export type FrontMatter =
 const FENCE = /^---[ \t]*$/;
 const CLOSE = /^(---|\.\.\.)[ \t]*$/;
 
+/**
+ * Splits a document into its front matter and its Markdown. A `---` line below blank lines is a rule of Markdown, unless keys follow it: then
+ * the author meant front matter, and the blank lines are a fault.
+ */
 export function splitFrontMatter(source: string): FrontMatter {
   const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
   const lines = text.split(/(?<=\n|\r(?!\n))/);
-  const plain = (line = ''): string => line.replace(/[\r\n]+$/, '');
-  const none = { ok: true, yaml: null, body: text, bodyLine: 1 } as const;
+  const withoutLineEnd = (line = ''): string => line.replace(/[\r\n]+$/, '');
+  const onlyMarkdown = { ok: true, yaml: null, body: text, bodyLine: 1 } as const;
   const first = lines.findIndex((line) => line.trim() !== '');
-  if (!FENCE.test(plain(lines[first]))) return none;
-  const close = lines.findIndex((line, index) => index > first && CLOSE.test(plain(line)));
-  const inner = lines.slice(first + 1, Math.max(close, 0)).map(plain);
+  if (!FENCE.test(withoutLineEnd(lines[first]))) return onlyMarkdown;
+  const close = lines.findIndex((line, index) => index > first && CLOSE.test(withoutLineEnd(line)));
+  const inner = lines.slice(first + 1, Math.max(close, 0)).map(withoutLineEnd);
   const fault = (message: string) => ({ ok: false as const, line: first + 1, message });
-  if (first > 0 && !inner.some((line) => /^[\w-]+[ \t]*:/.test(line))) return none;
+  if (first > 0 && !inner.some((line) => /^[\w-]+[ \t]*:/.test(line))) return onlyMarkdown;
   if (first > 0)
     return fault(
       'expected front matter to start on line 1, received blank lines above it; remove them',
@@ -171,7 +176,7 @@ export function splitFrontMatter(source: string): FrontMatter {
   };
 }
 
-/** The first ATX heading outside code fences, without marks; null: none. */
+/** Returns the text of the first ATX heading outside code fences, without its `#` signs. Returns null if there is none. */
 export function firstHeading(markdown: string): string | null {
   let fence: string | null = null;
   for (const line of markdown.split(/\r\n|\n|\r/)) {
@@ -181,8 +186,8 @@ export function firstHeading(markdown: string): string | null {
       continue;
     }
     if (mark !== undefined) fence = mark;
-    const written = /^ {0,3}#{1,6}[ \t](.*)$/.exec(line)?.[1] ?? '';
-    const heading = written.replace(/(?<!#)#+\s*$/, '').trim();
+    const content = /^ {0,3}#{1,6}[ \t](.*)$/.exec(line)?.[1] ?? '';
+    const heading = content.replace(/(?<!#)#+\s*$/, '').trim();
     if (heading !== '') return heading;
   }
   return null;
