@@ -1,4 +1,4 @@
-/** Expands phases into files of their own (level 1), and stages of expanded phases (level 2). Pure: files in, files out. */
+/** Moves the text of phases to files of their own (level 1), and that of the stages of expanded phases (level 2). Pure: files in, files out. */
 import { anchorsOf, hasAnchorLinks, relocated } from './anchors.js';
 import * as changes from './change.js';
 import { copiesFor, down, relink } from './links.js';
@@ -8,7 +8,7 @@ import { splice, type TextSplice } from './types.js';
 import type { Thresholds } from './score.js';
 import { addMarker } from './reading.js';
 
-/** Phase N: its text goes to `phase_N_name.md` in the plan's folder, which is made where it is the first. */
+/** Expands a phase. Its text moves to `phase_N_name.md` in the plan's folder. The first expansion creates this folder. */
 export function expandPhase(
   tree: trees.PlanTree,
   number: number,
@@ -43,7 +43,7 @@ export function expandPhase(
   );
 }
 
-/** Stage M of an expanded phase: its file is next to the phase's overview, in a folder named after the phase's file. */
+/** Expands a stage of an expanded phase. Its file is next to the overview of the phase, in a folder with the name of the phase's file. */
 export function expandStage(tree: trees.PlanTree, phase: number, number: number): changes.Change {
   const node = trees.phaseOf(tree, phase);
   if (node?.file == null)
@@ -70,24 +70,25 @@ export function expandStage(tree: trees.PlanTree, phase: number, number: number)
   );
 }
 
-interface Going {
+interface PartMove {
   readonly node: trees.PartNode;
-  /** Path of the file with its heading, and of the one that it gets next to it. */
+  /** Path of the file with the heading. */
   readonly holder: string;
+  /** Path of the new file next to it. */
   readonly file: string;
   readonly score: ScoreReport | null;
   readonly more: readonly TextSplice[];
 }
 
-/** The part's text in its file, and what stands under its heading instead; links and labels lead where they led. */
+/** Moves the text of a part to its file and writes a summary under the heading. Links and labels lead to the same places as before. */
 function movedOut(
   { place, main: { eol }, files }: trees.PlanTree,
-  { node, holder, file, score, more }: Going,
+  { node, holder, file, score, more }: PartMove,
 ): changes.Changed {
   const { body, heading } = node.part;
   const lines = changes.summaryLines(node, trees.baseOf(file), score);
   const { header, summary } = copiesFor(files, holder, body, lines);
-  const all = summary.length === 0 ? lines : [...lines, '', ...summary];
+  const linesUnderHeading = summary.length === 0 ? lines : [...lines, '', ...summary];
   const text = changes.partFileText(node, {
     body: bodyOf(node),
     holder: trees.baseOf(holder),
@@ -95,14 +96,14 @@ function movedOut(
     copies: header,
     eol,
   });
-  const left = splice(node.source, [...summaryText(node, all, eol), ...more]);
-  const moved = new Map(files).set(holder, left).set(file, text);
+  const holderText = splice(node.source, [...summaryText(node, linesUnderHeading, eol), ...more]);
+  const moved = new Map(files).set(holder, holderText).set(file, text);
   if (![...moved.values()].some(hasAnchorLinks)) return { ok: true, place, files: moved };
   const before = new Map([[holder, anchorsOf(node.source, heading.from, body, true)]]);
   const begin = text.length - (body.to - body.from);
   const after = new Map([
-    // Of what stays behind nothing is in the part's text any more.
-    [holder, anchorsOf(left, -1, { from: 0, to: 0 }, true)],
+    // The holder has no text of the part any more.
+    [holder, anchorsOf(holderText, -1, { from: 0, to: 0 }, true)],
     [file, anchorsOf(text, 0, { from: begin, to: text.length }, false)],
   ]);
   return { ok: true, place, files: relocated(moved, { holder, file, way: 'out', before, after }) };
@@ -129,7 +130,7 @@ const summaryText = ({ part, source }: trees.PartNode, lines: readonly string[],
   { ...part.body, text: lines.join(eol) + eol + (part.body.to < source.length ? eol : '') },
 ];
 
-/** The phase as a folder with its file as overview. */
+/** Returns the files in which the phase is a folder with its file as overview. */
 function intoOverview(
   { place, main, files }: trees.PlanTree,
   { part, file }: trees.PartNode,
@@ -137,7 +138,7 @@ function intoOverview(
   if (file === null) throw new Error('Only an expanded phase has an overview.');
   const folder = trees.baseOf(file.path).replace(/\.md$/, '');
   const path = `${trees.folderOf(file.path)}/${folder}/${trees.overviewFile(part.heading.number)}`;
-  // Behind the fields, before what follows them: labels that were copied.
+  // The new line comes after the last field, and before the copies of link definitions.
   const fields = file.fields.filter(({ to }) => to <= file.header.to);
   const header = fields.at(-1)?.to ?? file.source.slice(0, file.header.to).trimEnd().length;
   const text = splice(file.source, [

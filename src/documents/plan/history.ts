@@ -1,5 +1,5 @@
 /**
- * The section `## Revision History`: one item for each replan, the newest last.
+ * Writes the section `## Revision History`. It has one item for each replan, and the newest is the last:
  *
  *     - **2026-01-02T03:04:05Z** Phase 2: `add_phase` because of `test_failure_pattern`
  *       - Structure: 4 phases -> 5 phases
@@ -20,7 +20,7 @@ export interface Revision extends Omit<ReplanRecord, 'phase' | 'at'> {
   readonly why: string;
 }
 
-/** What a replan has changed, in words and scores. */
+/** Describes what a replan has changed, in words and scores. */
 export function measured(
   [before, after]: readonly [before: PlanTree, after: PlanTree],
   phase: number,
@@ -50,16 +50,16 @@ function structureOf(tree: PlanTree, phase: number, action: ReplanAction): strin
   return count(tree.phases.length, 'phase');
 }
 
-/** The main document with the entry in it. `at`: ms since the epoch. */
-export function withRevision(source: string, revision: Revision, at: number): string {
+/** Returns the main document with a new entry. `time_ms` is the time of the replan since the epoch. */
+export function withRevision(source: string, revision: Revision, time_ms: number): string {
   const document = parsePlan(source, 'plan');
   const { eol, revisions } = document;
-  const entry = entryOf(revision, at).join(eol) + eol;
+  const entry = entryOf(revision, time_ms).join(eol) + eol;
   if (revisions !== null) {
     const words = source.slice(revisions.from, revisions.to).trimEnd();
     const end = revisions.from + words.length;
     const isList = /(?:\r\n|\n|\r)[ \t]*(?:[-*+]|\d+[.)])[ \t][^\r\n]*$/.test(words);
-    // Nothing of a person's is touched: what ended the section stands behind the entry.
+    // The author's own text does not change: the text that ends the section comes after the entry.
     const tail = /^[ \t]*(?:\r\n|\n|\r)?/.exec(source.slice(end))?.[0].length ?? 0;
     return splice(source, [
       { from: end, to: end + tail, text: (isList ? eol : eol + eol) + entry },
@@ -68,7 +68,10 @@ export function withRevision(source: string, revision: Revision, at: number): st
   return withSection(document, 'Revision History', entry);
 }
 
-/** With a section of its own at the end, which is in no phase; as it was where an open fence or comment would swallow it. */
+/**
+ * Returns the document with a new section at its end, outside all phases. If an open fence or comment would swallow the section, the document
+ * is unchanged.
+ */
 export function withSection(
   { source, eol, phases }: PlanDocument,
   title: string,
@@ -77,33 +80,33 @@ export function withSection(
   const level = Math.min(2, phases[0]?.heading.level ?? 2);
   const ended = source === '' || /[\r\n]$/.test(source) ? '' : eol;
   const blank = /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(source) ? '' : eol;
-  const made = `${source}${ended}${blank}${'#'.repeat(level)} ${title}${eol}${eol}${text}`;
-  return outlineOf(made).headings.at(-1)?.text === title ? made : source;
+  const extended = `${source}${ended}${blank}${'#'.repeat(level)} ${title}${eol}${eol}${text}`;
+  return outlineOf(extended).headings.at(-1)?.text === title ? extended : source;
 }
 
-function entryOf(revision: Revision, at: number): readonly string[] {
-  const { phase, action, trigger, forced, why } = revision;
-  const time = new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+function entryOf(revision: Revision, time_ms: number): readonly string[] {
+  const { phase, action, trigger, forced, why: reason } = revision;
+  const time = new Date(time_ms).toISOString().replace(/\.\d+Z$/, 'Z');
   return [
     `- **${time}** Phase ${phase}: \`${action}\` because of \`${trigger}\`${forced ? ' (forced past the limit)' : ''}`,
     `  - Structure: ${revision.oldStructure} -> ${revision.newStructure}`,
     `  - Complexity: ${revision.complexityBefore} -> ${revision.complexityAfter}`,
-    `  - Why: ${inert(why)}`,
+    `  - Why: ${inert(reason)}`,
   ];
 }
 
-/** One line in which nothing is a comment, a fence or a field. */
+/** Returns the text in one line without comments and fences, which would change the structure of the document. */
 const inert = (text: string): string =>
   text
     .replace(/<!--|-->|`{3,}|~{3,}/g, ' ')
     .replace(/\s+/gu, ' ')
     .trim() || 'not said';
 
-// The partial summary of a plan that runs: `summaries/NNN_partial.md`, one line a phase. A person's other lines stay.
+// Writes the partial summary of a plan that runs (`summaries/NNN_partial.md`). It has one line per phase. Other lines of the file stay.
 
 /**
- * Beside the folder `plans` where the plan lies in one (`specs/plans/010.md` -> `specs/summaries/`), else in the plan's own folder. The
- * second is for a plan whose number another one has, too.
+ * Returns two possible paths of a summary. The folder `summaries` is next to the folder `plans` (`specs/plans/010.md` has `specs/summaries/`), or
+ * in the plan's own folder if that has another name. The second path is for a plan whose number another plan also has.
  */
 export const summaryFiles = (planPath: string): readonly [string, string] => {
   const parts = planPath.split('/');
@@ -112,19 +115,20 @@ export const summaryFiles = (planPath: string): readonly [string, string] => {
   const folder = [...parts, 'summaries'].join('/');
   return [`${folder}/${planNumber(stem) ?? stem}_partial.md`, `${folder}/${stem}_partial.md`];
 };
-/** Path of the plan that a summary says it is of. */
+/** Returns the path of the plan to which a summary belongs. */
 export const planOfSummary = (text: string): string | undefined =>
   /^\*\*Plan\*\*: `([^`\r\n]+)`/m.exec(text)?.[1];
 
-/** First 12 digits of the last commit that the line of a phase names. */
+/** Returns the first 12 digits of the last commit that the line of a phase names. */
 export const commitInSummary = (text: string, number: number): string | undefined =>
   new RegExp(`^- Phase ${number} \\(.*\\): .*\\bcommit ([\\da-f]{12})`, 'm').exec(text)?.[1];
 
 export interface SummaryLine extends Pick<PartHeading, 'number' | 'name'> {
-  /** Result, in words. */
+  /** Result of the phase in words. */
   readonly text: string;
 }
 
+/** Returns the summary with a new line for the phase and the current status. `before` is null if there is no summary yet. */
 export function withSummary(
   before: string | null,
   plan: { readonly title: string; readonly path: string; readonly status: string },
@@ -136,14 +140,14 @@ export function withSummary(
     return `# Partial summary: ${plan.title}\n\n**Plan**: \`${plan.path}\`\n${status}\n\n## Phases\n\n${entry}\n`;
   const eol = before.includes('\r\n') ? '\r\n' : '\n';
   const lines = before.split(/\r\n|\n/);
-  const at = lines.findIndex((text) => text.startsWith(`- Phase ${line.number} (`));
-  if (at >= 0) lines[at] = entry;
+  const index = lines.findIndex((text) => text.startsWith(`- Phase ${line.number} (`));
+  if (index >= 0) lines[index] = entry;
   else {
     const last = lines.findLastIndex((text) => /^- Phase \d+ \(/.test(text));
     if (last >= 0) lines.splice(last + 1, 0, entry);
     else lines.splice(lines.at(-1) === '' ? lines.length - 1 : lines.length, 0, entry);
   }
-  const said = lines.findIndex((text) => text.startsWith('**Status**: '));
-  if (said >= 0) lines[said] = status;
+  const statusIndex = lines.findIndex((text) => text.startsWith('**Status**: '));
+  if (statusIndex >= 0) lines[statusIndex] = status;
   return lines.join(eol);
 }

@@ -1,4 +1,4 @@
-/** The door of src/documents/plan: what others may use. */
+/** Exports everything of src/documents/plan that other rooms may use. */
 export { type Changed, treeOf } from './change.js';
 export {
   commitInSummary,

@@ -1,4 +1,4 @@
-/** Writes into a plan what became of a phase: its tasks, the marker of its heading, the progress section. Only what changes is spliced. */
+/** Writes the result of a phase into the plan: its tasks, the marker of its heading, and the progress section. All other text stays. */
 import { withSection } from './history.js';
 import { chosenBy, movePart } from './parts.js';
 import { Edits, treeOf, type Changed } from './change.js';
@@ -18,17 +18,20 @@ import { addMarker, removeMarker } from './reading.js';
 
 export interface PhaseMark {
   readonly marker: Extract<Marker, 'COMPLETED' | 'INCOMPLETE' | 'SKIPPED'>;
-  /** Texts of tasks that stay open, of a phase that is incomplete only for them; absent: all are done, or none is known to be. */
+  /**
+   * Texts of the tasks that stay open, if the phase is incomplete only because of them. Without this set, a completed phase has no open task, and
+   * the tasks of any other phase do not change.
+   */
   readonly open?: ReadonlySet<string>;
-  /** The lines of the progress section: `**Name**: value`, in order; null takes the line away. */
+  /** Fields of the progress section (`**Name**: value`), in order. A value of null removes the field. */
   readonly progress: readonly (readonly [name: string, value: string | null])[];
 }
 
 const OUTCOMES = ['COMPLETED', 'INCOMPLETE', 'SKIPPED'] as const;
 
 /**
- * Ticks every task of a completed phase (those of its stages too), of one that left some open the others, sets the marker, updates the section `## Implementation Progress`,
- * and brings a small completed phase's file back into the plan.
+ * Marks a phase: ticks the tasks that are done, including those of its stages, sets the marker, and updates the section
+ * `## Implementation Progress`. A small completed phase is also collapsed.
  */
 export function markPhase(
   tree: PlanTree,
@@ -46,11 +49,11 @@ export function markPhase(
   const changed = edits.made(tree);
   const main = mainFile(tree.place);
   changed.files.set(main, withProgress(changed.files.get(main) ?? '', main, mark.progress));
-  // What has no file of its own has nothing to bring back, and the plan need not be read again for it.
+  // Only an expanded phase can be collapsed. For all others the plan need not be read again.
   return isExpanded(node) ? collapsed(changed, heading.number, values) : changed;
 }
 
-/** The phase is to be done again: its tasks are open, and no marker says how it ended. Null: the plan has no such phase. */
+/** Prepares a phase for another run: opens its tasks and removes the marker of its result. Returns null if the plan has no such phase. */
 export function unmarkPhase(
   tree: PlanTree,
   phase: Parameters<typeof findPhase>[1],
@@ -76,24 +79,27 @@ const ticked = ({ mark }: Task, text: 'x' | ' '): TextSplice => ({
   text,
 });
 
-function tick(node: PartNode, left: ReadonlySet<string>, edits: Edits): void {
-  const open = textOf(node).tasks.filter(({ done, text }) => !done && !left.has(text));
-  edits.add(fileOfPart(node), ...open.map((task) => ticked(task, 'x')));
-  for (const stage of node.stages.filter(isExpanded)) tick(stage, left, edits);
+function tick(node: PartNode, openTexts: ReadonlySet<string>, edits: Edits): void {
+  const doneTasks = textOf(node).tasks.filter(({ done, text }) => !done && !openTexts.has(text));
+  edits.add(fileOfPart(node), ...doneTasks.map((task) => ticked(task, 'x')));
+  for (const stage of node.stages.filter(isExpanded)) tick(stage, openTexts, edits);
 }
 
 const PROGRESS = 'Implementation Progress';
 
-/** Lines of the section that have the same field are replaced, others added; a person's lines stay. Without the section it is made at the end. */
+/**
+ * Updates the fields of the progress section and adds missing ones. Your own lines in the section stay. If the document has no such section,
+ * it is added at the end.
+ */
 function withProgress(source: string, file: string, lines: PhaseMark['progress']): string {
   const document = parsePlan(source, file);
   const { progress, fields, eol } = document;
-  const written = lines.map(([name, value]) => (value === null ? null : `**${name}**: ${value}`));
+  const texts = lines.map(([name, value]) => (value === null ? null : `**${name}**: ${value}`));
   if (progress === null)
-    return withSection(document, PROGRESS, written.filter((text) => text !== null).join(eol) + eol);
+    return withSection(document, PROGRESS, texts.filter((text) => text !== null).join(eol) + eol);
   const { starts, lineOf } = lineIndex(source);
-  // Their first lines: what follows on the next line is a person's.
-  const own = fields
+  // Emend writes only the first line of a field, and the lines below it belong to you.
+  const presentFields = fields
     .filter(({ from }) => from >= progress.from && from < progress.to)
     .map(({ name, from }) => ({
       name,
@@ -102,53 +108,62 @@ function withProgress(source: string, file: string, lines: PhaseMark['progress']
     }));
   const splices: TextSplice[] = [];
   let after = starts[lineOf(progress.from)] ?? source.length;
-  const fresh: string[] = [];
+  const newFields: string[] = [];
   lines.forEach(([name], index) => {
-    const text = written[index] ?? null;
-    const field = own.find((each) => each.name === name);
+    const text = texts[index] ?? null;
+    const field = presentFields.find((present) => present.name === name);
     if (text === null) {
       if (field !== undefined)
         splices.push({ from: field.from, to: starts[lineOf(field.to)] ?? source.length, text: '' });
-    } else if (field === undefined) fresh.push(text);
+    } else if (field === undefined) newFields.push(text);
     else {
       splices.push({ from: field.from, to: field.to, text });
       after = Math.max(after, field.to);
     }
   });
-  if (fresh.length > 0) {
-    const text = own.length === 0 ? `${eol}${fresh.join(eol)}${eol}` : `${eol}${fresh.join(eol)}`;
+  if (newFields.length > 0) {
+    const text =
+      presentFields.length === 0
+        ? `${eol}${newFields.join(eol)}${eol}`
+        : `${eol}${newFields.join(eol)}`;
     splices.push({ from: after, to: after, text });
   }
   return splice(source, splices);
 }
 
-/** A completed phase that is small comes back into the plan; where that is refused (a person's text is in the way) it stays out. */
+/** Collapses the phase if it is completed and small. If that is refused, for example because of a heading in its text, it stays expanded. */
 function collapsed(changed: Changed, phase: number, values: Thresholds): Changed {
   let last = changed;
   for (const kind of ['stage', 'phase'] as const)
-    for (const chosen of chosenBy(treeOf(last), 'collapse', kind, values).filter(
-      (each) => each.phase === phase,
+    for (const choice of chosenBy(treeOf(last), 'collapse', kind, values).filter(
+      (candidate) => candidate.phase === phase,
     )) {
-      const next = movePart(treeOf(last), 'collapse', chosen, values);
+      const next = movePart(treeOf(last), 'collapse', choice, values);
       if (next.ok) last = next;
     }
   return last;
 }
 
-/** The task of that number among those that were asked for, as it is now: by its words; of several with the same the nth is the nth. */
-export const taskNow = <T extends Named>(
-  asked: readonly Named[],
-  now: readonly T[],
+/**
+ * Returns the current task for a number in the list that the model saw (`requested`). The text of the task identifies it. If several tasks have
+ * the same text, the nth of the list is the nth of the current tasks.
+ */
+export const taskNow = <T extends TaskText>(
+  requested: readonly TaskText[],
+  current: readonly T[],
   task: number,
 ): T | undefined => {
-  const isIt = ({ text }: Named): boolean => text === asked[task - 1]?.text;
-  return now.filter(isIt)[asked.slice(0, task).filter(isIt).length - 1];
+  const hasText = ({ text }: TaskText): boolean => text === requested[task - 1]?.text;
+  return current.filter(hasText)[requested.slice(0, task).filter(hasText).length - 1];
 };
-type Named = Pick<Task, 'text'>;
+type TaskText = Pick<Task, 'text'>;
 
-// Tasks as lines of a document: with what stands under them, added after the last, given another text.
+// Tasks as lines of a document, together with the lines under them: they can be moved, added and renamed.
 
-/** For each task of a document: its line and those indented under it, up to the next task that is not deeper or to what is not indented as deep. */
+/**
+ * Returns a function that gives the span of a task: its line and the lines indented under it. The span ends before the next task that is not
+ * deeper, and before a line that is not indented more than the task.
+ */
 export function linesOfTasks(source: string, tasks: readonly Task[]): (task: Task) => Span {
   const { starts } = lineIndex(source);
   const startOf = (line: number): number => starts[line - 1] ?? source.length;
@@ -158,14 +173,14 @@ export function linesOfTasks(source: string, tasks: readonly Task[]): (task: Tas
     const isUnder = (line: number): boolean =>
       source.slice(startOf(line), startOf(line + 1)).trim() !== '' &&
       indentOf(source, startOf(line)) > indent &&
-      !tasks.some((each) => each.line === line && each.depth <= task.depth);
+      !tasks.some((other) => other.line === line && other.depth <= task.depth);
     let next = task.line + 1;
     while (isUnder(next)) next += 1;
     return { from, to: startOf(next) };
   };
 }
 
-/** The lines of a span as they stand in a list of their own: without the indentation of the first. */
+/** Returns the lines of a span without the indentation of the first line, so that they can be a list of their own. */
 export function taskLines(source: string, { from, to }: Span): readonly string[] {
   const indent = indentOf(source, from);
   const lines = source.slice(from, to).split(/\r\n|\n|\r/);
@@ -173,14 +188,14 @@ export function taskLines(source: string, { from, to }: Span): readonly string[]
   return lines.map((line) => line.slice(Math.min(indent, line.length - line.trimStart().length)));
 }
 
-/** The task's first line says something else; what stands under it stays. */
+/** Returns the splice that replaces the text in the first line of a task. The lines under it stay. */
 export function renameTask(source: string, { mark }: Task, text: string): TextSplice {
   const from = mark + 2;
   const rest = /^[^\r\n]*/.exec(source.slice(from))?.[0] ?? '';
   return { from, to: from + rest.trimEnd().length, text: ` ${text}` };
 }
 
-/** After the last task, written as that is; in a part without tasks behind its text. */
+/** Returns the splice that adds tasks after the last one and in its style. In a part without tasks, they come after its text. */
 export function addTasks(
   source: string,
   {
@@ -188,32 +203,33 @@ export function addTasks(
     body,
     eol,
   }: { readonly tasks: readonly Task[]; readonly body: Span; readonly eol: string },
-  added: readonly string[],
+  texts: readonly string[],
 ): TextSplice {
   const least = Math.min(...tasks.map(({ depth }) => depth));
   const top = tasks.filter(({ depth }) => depth === least);
   const last = top.at(-1);
   if (last === undefined) {
     const words = source.slice(body.from, body.to).trimEnd().length;
-    const at = body.from + words;
-    const lines = added.map((text) => `- [ ] ${text}`).join(eol);
+    const offset = body.from + words;
+    const lines = texts.map((text) => `- [ ] ${text}`).join(eol);
     return {
-      from: at,
-      to: at,
-      text: `${words === 0 ? '' : eol + eol}${lines}${at === source.length || words === 0 ? eol : ''}`,
+      from: offset,
+      to: offset,
+      text: `${words === 0 ? '' : eol + eol}${lines}${offset === source.length || words === 0 ? eol : ''}`,
     };
   }
   const { from, to } = linesOfTasks(source, tasks)(last);
   const before = source.slice(from, last.mark - 1);
-  const bullet = /^(\s*)\d+([.)])\s*$/.test(before)
-    ? numbered(before, added.length)
-    : added.map(() => before);
-  const lines = added.map((text, index) => `${bullet[index] ?? before}[ ] ${text}`).join(eol);
+  const bullets = /^(\s*)\d+([.)])\s*$/.test(before)
+    ? nextNumbers(before, texts.length)
+    : texts.map(() => before);
+  const lines = texts.map((text, index) => `${bullets[index] ?? before}[ ] ${text}`).join(eol);
   const ended = /[\r\n]$/.test(source.slice(0, to));
   return { from: to, to, text: ended ? lines + eol : eol + lines };
 }
 
-function numbered(before: string, count: number): readonly string[] {
+/** Returns the beginnings of the next items of a numbered list. `before` is the beginning of its last item. */
+function nextNumbers(before: string, count: number): readonly string[] {
   const [, indent = '', digits = '1', sign = '.', blank = ' '] =
     /^(\s*)(\d+)([.)])(\s*)$/.exec(before) ?? [];
   return Array.from(

@@ -7,7 +7,7 @@
  *     marker := "[EXPANDED]" | "[COMPLETED]" | "[SKIPPED]" | "[INCOMPLETE]"
  *     body   := everything up to the next heading that is not deeper
  *
- * Everything else is a person's text. Nothing is thrown: what is wrong is a fault, what is only missing a note.
+ * All other text belongs to the author and is not read. The reader throws no errors: a mistake is a fault, and a missing detail is a note.
  */
 
 import {
@@ -40,40 +40,40 @@ import {
   type Heading,
 } from './types.js';
 
-const PLAN_PHASES = 1_000; // bound: Phases of a plan; one with more is refused.
+const PLAN_PHASES = 1_000; // bound: Phases of a plan. A plan with more is refused.
 
-// What the text of a phase or stage says: objective, dependencies, tasks, stages.
+// Reads the text of a phase or stage: objective, dependencies, tasks, stages.
 
 const EXPECTED_NUMBERS = 'expected numbers like `[1, 3]`, or `[]` for none';
 
-/** The part under a heading, which ends at `end` at the latest. */
+/** Reads the part under a heading. It ends at `end` at the latest. */
 function partOf(reading: Reading, heading: Heading, end: number): Omit<Part, 'heading'> {
   const body = bodyOf(reading.outline, reading.source, heading, end);
   return { body, ...readPartText(reading, body, heading.level) };
 }
 
-/** `level`: of the heading above; stages are deeper. 0 for a document of its own. */
+/** Reads the text of a part. `level` is the level of its heading, and the headings of its stages are deeper. */
 function readPartText(reading: Reading, body: Span, level: number): PartText {
   const { outline, source } = reading;
   const stages = stagesOf(reading, body, level);
-  const own = (item: { readonly from: number }): boolean =>
+  const isOwn = (item: { readonly from: number }): boolean =>
     !stages.some(({ heading, body: { to } }) => item.from >= heading.from && item.from < to);
-  const fields = within(reading.fields, body).filter(own);
-  const section = (name: string): string | null => {
-    const found = sectionNamed(
+  const fields = within(reading.fields, body).filter(isOwn);
+  const sectionText = (name: string): string | null => {
+    const section = sectionNamed(
       { source, outline: { ...outline, headings: within(outline.headings, body) } },
       name,
-      own,
+      isOwn,
     );
-    return found && source.slice(found.body.from, Math.min(found.body.to, body.to));
+    return section && source.slice(section.body.from, Math.min(section.body.to, body.to));
   };
-  const said = (name: string): string | null => nonEmpty(fieldOf(fields, name)?.value ?? '');
+  const fieldText = (name: string): string | null => nonEmpty(fieldOf(fields, name)?.value ?? '');
   return {
-    objective: said('Objective') ?? firstParagraph(section('Objective') ?? ''),
+    objective: fieldText('Objective') ?? firstParagraph(sectionText('Objective') ?? ''),
     dependencies: dependenciesOf(reading, onlyField(reading, fields, 'Dependencies')),
-    complexity: said('Complexity'),
-    estimatedTime: said('Estimated Time'),
-    prerequisites: listed(said('Prerequisites') ?? section('Prerequisites') ?? ''),
+    complexity: fieldText('Complexity'),
+    estimatedTime: fieldText('Estimated Time'),
+    prerequisites: listItems(fieldText('Prerequisites') ?? sectionText('Prerequisites') ?? ''),
     tasks: within(outline.tasks, body),
     stages,
   };
@@ -103,7 +103,7 @@ function stagesOf(reading: Reading, body: Span, level: number): readonly Part[] 
         `expected each stage number once in a phase, but line ${stages[earlier]?.line ?? 0} is already Stage ${heading.number}`,
       );
   });
-  // A stage of a stage is none: its text is read without looking for more.
+  // Stages have no stages of their own, so deeper headings are part of their text.
   return stages.map((heading) => ({ heading, ...partOf(reading, heading, body.to) }));
 }
 
@@ -129,25 +129,25 @@ function firstParagraph(text: string): string | null {
   return nonEmpty((end < 0 ? lines : lines.slice(0, end)).map((line) => line.trim()).join(' '));
 }
 
-function listed(text: string): readonly string[] {
+function listItems(text: string): readonly string[] {
   const items = [...text.matchAll(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*)$/gm)].map(([, item = '']) =>
     item.trimEnd(),
   );
   return items.length > 0 ? items : [text.trim()].filter((whole) => whole !== '');
 }
 
-/** `file` is how faults name the document. */
+/** Reads a plan document. `file` is its name in faults. */
 export function parsePlan(source: string, file: string): PlanDocument {
   const reading = readDocument(source, file);
   const { outline, fields } = reading;
   const phases = phasesOf(reading);
   const bodies = phases.map(({ body }) => body);
-  // What stands in a phase is its text.
-  const section = (name: string): Span | null => {
-    const found = sectionNamed(reading, name, ({ from }) => !isIn(bodies, from));
-    return found && { from: found.from, to: found.body.to };
+  // A section inside a phase is part of the phase's text, and not a section of the plan.
+  const sectionSpan = (name: string): Span | null => {
+    const section = sectionNamed(reading, name, ({ from }) => !isIn(bodies, from));
+    return section && { from: section.from, to: section.body.to };
   };
-  const metadata = section('Metadata');
+  const metadata = sectionSpan('Metadata');
   return {
     ...documentText(reading),
     file,
@@ -157,8 +157,8 @@ export function parsePlan(source: string, file: string): PlanDocument {
     metadata: metadata === null ? [] : within(fields, metadata),
     counter: counterOf(reading, phases[0]?.heading.from ?? source.length),
     phases,
-    progress: section('Implementation Progress'),
-    revisions: section('Revision History'),
+    progress: sectionSpan('Implementation Progress'),
+    revisions: sectionSpan('Revision History'),
   };
 }
 
@@ -173,7 +173,7 @@ function phasesOf(reading: Reading): readonly Part[] {
   );
   for (const heading of outline.headings) {
     const part = partHeading(heading);
-    // Reads like one to a person.
+    // The author probably meant a phase.
     if (part === null && /^phase[ \t]*\d/i.test(heading.text))
       note(
         reading,
@@ -194,7 +194,7 @@ function phasesOf(reading: Reading): readonly Part[] {
       );
   }
   if (phases.length === 0) {
-    // What was taken as text, or as code, may be why.
+    // A heading that was read as text or as code may be the cause, so the notes become faults.
     reading.faults.push(...reading.notes);
     fault(reading, 0, `${EXPECTED_PHASE}, found none`);
   }
@@ -214,7 +214,7 @@ function phasesOf(reading: Reading): readonly Part[] {
 const COUNTER =
   /^([ \t]*(?:[-*+][ \t]+)?(?:\*\*)?expanded[_ ]phases(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*)(\d{1,4})[ \t]*\r?$/gim;
 
-/** `expanded_phases: 2` in the front matter, or `- **Expanded Phases**: 2` above the first phase. */
+/** Finds the counter: `expanded_phases: 2` in the front matter, or `- **Expanded Phases**: 2` above the first phase. */
 function counterOf(
   { outline, source, begin }: DocumentReading,
   end: number,
@@ -234,18 +234,20 @@ function counterOf(
 }
 
 // The file of an expanded phase or stage:
+//
 //     # Phase 2: Core Logic
 //     **Part of**: [025_feature.md](025_feature.md)
 //     **Complexity**: 9.5 (High)
 //     <!-- emend:body -->
 //     the part's own bytes
-// In a file that a person wrote without the body line, everything below the title and the header's fields is the body.
+//
+// An author may write such a file without the body line. Then the body is everything below the title and the header's fields.
 
 export const BODY_LINE = '<!-- emend:body -->';
 
 export interface PartFile extends PartText, DocumentText {
   readonly path: string;
-  /** The title and the header's fields; the body line, where there is one, is in neither span. */
+  /** The title and the header's fields. The body line is in neither the header nor the body. */
   readonly header: Span;
   readonly body: Span;
   readonly hasBodyLine: boolean;
@@ -260,23 +262,23 @@ const documentText = ({ source, fields, outline, faults, notes }: Reading): Docu
   notes,
 });
 
-/** `shown`: how faults name the file. `expected`: the heading that led here. */
+/** Reads the file of a part. `displayName` is its name in faults, and `expected` is the heading of the part in the document that refers to it. */
 export function readPartFile(
   source: string,
   path: string,
-  shown: string,
+  displayName: string,
   expected: PartHeading,
 ): PartFile {
-  const reading = readDocument(source, shown);
+  const reading = readDocument(source, displayName);
   const { outline, fields } = reading;
   const title = outline.headings[0];
   const part = title === undefined ? null : partHeading(title);
-  const wanted = `${expected.kind === 'phase' ? 'Phase' : 'Stage'} ${expected.number}`;
+  const expectedTitle = `${expected.kind === 'phase' ? 'Phase' : 'Stage'} ${expected.number}`;
   if (part?.kind !== expected.kind || part.number !== expected.number || part.level !== 1)
     fault(
       reading,
       title?.from ?? 0,
-      `expected the title \`# ${wanted}: ${expected.name}\`, received ${title === undefined ? 'no heading' : JSON.stringify(source.slice(title.from, title.to).slice(0, 80))}`,
+      `expected the title \`# ${expectedTitle}: ${expected.name}\`, received ${title === undefined ? 'no heading' : JSON.stringify(source.slice(title.from, title.to).slice(0, 80))}`,
     );
   const line = /^<!-- emend:body -->[ \t]*(?:\r\n|\n|\r|$)/m.exec(source);
   if (line === null) note(reading, 0, `expected a line ${BODY_LINE} above the text to move back`);
@@ -285,15 +287,15 @@ export function readPartFile(
   const header = { from: 0, to: headerEnd };
   const text = readPartText(reading, body, 1);
   noteText(reading, body);
-  const told = (name: string): string | null =>
+  const headerField = (name: string): string | null =>
     fieldOf(
       fields.filter(({ from }) => from < headerEnd),
       name,
     )?.value ?? null;
   return {
     ...text,
-    complexity: text.complexity ?? told('Complexity'),
-    estimatedTime: text.estimatedTime ?? told('Estimated Time'),
+    complexity: text.complexity ?? headerField('Complexity'),
+    estimatedTime: text.estimatedTime ?? headerField('Estimated Time'),
     ...documentText(reading),
     path,
     header,
@@ -302,7 +304,7 @@ export function readPartFile(
   };
 }
 
-/** Behind the last of the fields that follow the title with nothing but blank lines between. */
+/** Returns the offset after the fields below the title. Only blank lines may be between the fields. */
 function endOfFields(source: string, title: number, fields: readonly Field[]): number {
   let end = title;
   for (const { from, to } of fields) {

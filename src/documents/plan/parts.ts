@@ -1,4 +1,4 @@
-/** The automatic rules of expanding and collapsing: which parts of a plan they choose, and why. */
+/** Applies the automatic rules for expanding and collapsing: they choose parts of a plan and give the reason of each choice. */
 import type { Change } from './change.js';
 import { collapsePhase, collapseStage } from './collapse.js';
 import { expandPhase, expandStage } from './expand.js';
@@ -6,19 +6,19 @@ import { scoreReport, tasksOf } from './report.js';
 import type { Thresholds } from './score.js';
 import { isExpanded, type PartNode, type PlanTree } from './tree.js';
 
-/** Stages of an expanded phase go to their own files where it has more than this: each is a workflow of its own. */
+/** Maximum number of stages that stay in the file of an expanded phase. If there are more, each stage gets a file of its own. */
 const STAGES_INLINE = 3;
-/** A completed phase comes back with at most so many tasks and a score below this. */
+/** A completed phase is collapsed if it has at most this number of tasks and a lower score. */
 const COLLAPSE = { tasks: 5, score: 6 } as const;
 
 export interface Chosen {
   readonly phase: number;
-  /** Null: the phase itself. */
+  /** Null if the choice is the phase itself. */
   readonly stage: number | null;
   readonly why: string;
 }
 
-/** The phase, or the stage of it, out to a file of its own or back. */
+/** Expands or collapses a phase, or one of its stages. */
 export function movePart(
   tree: PlanTree,
   verb: 'expand' | 'collapse',
@@ -30,6 +30,7 @@ export function movePart(
   return verb === 'expand' ? expandStage(tree, phase, stage) : collapseStage(tree, phase, stage);
 }
 
+/** Returns the phases or the stages that the rules expand or collapse. */
 export function chosenBy(
   tree: PlanTree,
   verb: 'expand' | 'collapse',
@@ -42,6 +43,7 @@ export function chosenBy(
 }
 
 const numberOf = ({ part }: PartNode): number => part.heading.number;
+/** Returns whether the phase or stage is finished, so that it is not expanded or replanned any more. */
 export const isOver = ({ part: { heading } }: PartNode): boolean =>
   heading.markers.includes('COMPLETED') || heading.markers.includes('SKIPPED');
 
@@ -73,7 +75,8 @@ function toCollapse(
   if (!isExpanded(node) || !completed || tasks > COLLAPSE.tasks || score >= COLLAPSE.score)
     return [];
   const why = `completed, with at most ${COLLAPSE.tasks} tasks and a score below ${COLLAPSE.score}`;
-  const open = node.stages.filter(isExpanded);
-  if (kind === 'stage') return open.map((stage) => ({ phase, stage: numberOf(stage), why }));
-  return open.length > 0 ? [] : [{ phase, stage: null, why }];
+  const expandedStages = node.stages.filter(isExpanded);
+  if (kind === 'stage')
+    return expandedStages.map((stage) => ({ phase, stage: numberOf(stage), why }));
+  return expandedStages.length > 0 ? [] : [{ phase, stage: null, why }];
 }

@@ -1,4 +1,4 @@
-/** Reads the words of headings, fields and front matter. */
+/** Reads headings, fields and the front matter of a plan. */
 import { isRecord, nearestWord } from '../../shared/text.js';
 import { LIMITS } from '../../shared/limits.js';
 import { CONFIG_KEYS, JOB_KEYS } from '../job/index.js';
@@ -24,7 +24,7 @@ import {
 const MARKER = new RegExp(`(?<![ \\t])[ \\t]*\\[(${MARKERS.join('|')})\\]$`);
 const PART = /^(Phase|Stage)[ \t]+(\d{1,4})[ \t]*:[ \t]*(\S.*)$/s;
 
-/** Null where the heading is of neither a phase nor a stage. */
+/** Parses the heading of a phase or a stage. Returns null for any other heading. */
 export function partHeading(heading: Heading): PartHeading | null {
   const [, kind, number, rest] = PART.exec(heading.text) ?? [];
   if (kind === undefined || number === undefined || rest === undefined) return null;
@@ -35,13 +35,13 @@ export function partHeading(heading: Heading): PartHeading | null {
     name = name.slice(0, match.index);
   }
   const part = kind === 'Phase' ? 'phase' : 'stage';
-  // One that is underlined may have several lines.
+  // A heading that is underlined may have several lines.
   name = name.trim().replace(/(?<![ \t])[ \t]*[\r\n]+[ \t]*/g, ' ');
   return name === '' ? null : { ...heading, kind: part, number: Number(number), name, markers };
 }
 
-const NEARLY = 9; // bound: One of so many letters of a marker or a field's name may differ: with more, `Objects` would be one.
-/** In capitals at the end of a heading, or nearly one of ours. */
+const NEARLY = 9; // bound: Letters of a marker or a field's name for which one may differ. With fewer, `Objects` would count as `Objective`.
+/** Returns a word in brackets at the end of a heading that its author probably took for a marker: in capitals, or similar to a marker. */
 export function unexpectedMarker({ name }: PartHeading): string | null {
   const word = /\[ *([A-Za-z][A-Za-z_-]*) *\]$/.exec(name)?.[1] ?? '';
   return /^(?:[A-Z_-]{2,}|[Dd]one)$/.test(word) || nearestWord(word, MARKERS, NEARLY) !== null
@@ -49,27 +49,27 @@ export function unexpectedMarker({ name }: PartHeading): string | null {
     : null;
 }
 
-/** Behind the words and the markers that are there. */
+/** Returns the splice that adds a marker at the end of the heading. The list is empty if the heading already has it. */
 export const addMarker = (heading: PartHeading, marker: Marker): readonly TextSplice[] =>
   heading.markers.includes(marker)
     ? []
     : [{ from: heading.words.to, to: heading.words.to, text: ` [${marker}]` }];
 
-/** With the blank before it. */
+/** Returns the splice that removes a marker and the blank before it. The list is empty if the heading does not have it. */
 export function removeMarker(heading: PartHeading, marker: Marker): readonly TextSplice[] {
-  const found = heading.text.lastIndexOf(`[${marker}]`);
-  if (!heading.markers.includes(marker) || found < 0) return [];
-  const from = heading.words.from + found;
-  const blank = /[ \t]/.test(heading.text.charAt(found - 1)) ? 1 : 0;
+  const index = heading.text.lastIndexOf(`[${marker}]`);
+  if (!heading.markers.includes(marker) || index < 0) return [];
+  const from = heading.words.from + index;
+  const blank = /[ \t]/.test(heading.text.charAt(index - 1)) ? 1 : 0;
   return [{ from: from - blank, to: from + marker.length + 2, text: '' }];
 }
 
 const FIELD = /^[ \t]*(?:[-*+][ \t]+)?\*\*([^*\r\n]{1,60}?)[ \t]*(?::\*\*|\*\*[ \t]*:)(.*)$/;
-/** What ends a value that goes on over lines. */
+/** Beginning of a line that ends the value of the field above it. */
 const NEXT_BLOCK =
   /^[ \t]*(?:$|[-*+][ \t]|\d+[.)][ \t]|#{1,6}[ \t]|```|~~~|>|<!--|\*\*[^*]+(?::\*\*|\*\*[ \t]*:))/;
 
-/** Every `**Name**: value` outside of code and comments, in order. */
+/** Returns every `**Name**: value` outside code and comments, in order. */
 function fieldsOf(source: string, outline: Outline, from: number): readonly Field[] {
   const { starts, lineOf } = outline.lines;
   const fields: Field[] = [];
@@ -85,7 +85,7 @@ function fieldsOf(source: string, outline: Outline, from: number): readonly Fiel
     let last = index;
     while (last + 1 < starts.length && !NEXT_BLOCK.test(textOf(last + 1)))
       values.push(textOf((last += 1)).trim());
-    const value = values.filter((each) => each !== '').join(' ');
+    const value = values.filter((line) => line !== '').join(' ');
     fields.push({
       name: name.trim(),
       value,
@@ -100,7 +100,7 @@ function fieldsOf(source: string, outline: Outline, from: number): readonly Fiel
 export const fieldOf = (fields: readonly Field[], name: string): Field | undefined =>
   fields.find((field) => field.name.toLowerCase() === name.toLowerCase());
 
-/** `[1, 3]`, `[]`, `1, 3`, `none`, `Phase 1, Phase 3`, `Phases 1 and 3`; null where it is none of them. */
+/** Parses a list of numbers: `[1, 3]`, `[]`, `1, 3`, `none`, `Phase 1, Phase 3` or `Phases 1 and 3`. Returns null for other text. */
 export function numbersOf(value: string): readonly number[] | null {
   const bare = /^\[(.*)\]$/.exec(value.trim())?.[1] ?? value.trim();
   if (/^(none|-)?$/i.test(bare.trim())) return [];
@@ -110,8 +110,7 @@ export function numbersOf(value: string): readonly number[] | null {
   return words.some((word) => word === undefined) ? null : words.map(Number);
 }
 
-// A document as its readers share it: text, outline, fields, and what is wrong so far.
-
+/** A document while it is read: its text, outline and fields, and the faults so far. */
 export interface Reading {
   readonly file: string;
   readonly source: string;
@@ -121,10 +120,10 @@ export interface Reading {
   readonly notes: Fault[];
 }
 
-/** `begin`: offset behind a byte order mark and front matter. */
+/** A document with its front matter. `begin` is the offset after a byte order mark and the front matter. */
 export type DocumentReading = Reading & { readonly front: FrontMatter; readonly begin: number };
 
-/** A document's Markdown with its fields; `file` is how faults name it. */
+/** Reads the Markdown of a document with its fields. `file` is the name of the document in faults. */
 export function readDocument(source: string, file: string): DocumentReading {
   const front = splitFrontMatter(source);
   const begin = beginOf(source, front);
@@ -148,7 +147,7 @@ export function note({ file, outline, notes }: Reading, offset: number, message:
   notes.push({ file, line: outline.lines.lineOf(offset), message });
 }
 
-/** From the line after the heading to the next heading that is not deeper. */
+/** Returns the span from the line after the heading to the next heading that is not deeper. */
 export function bodyOf(
   { headings, lines }: Outline,
   source: string,
@@ -165,21 +164,21 @@ export function bodyOf(
   return { from, to: Math.max(from, Math.min(next?.from ?? end, end)) };
 }
 
-/** Where the heading of that name stands, in any case, and what is below it. Null: there is none, or none that `isOwn`. */
+/** Returns the offset of the first heading with that name, in any letter case, and the text below it. `isOwn` can exclude headings. */
 export function sectionNamed(
   { outline, source }: Pick<Reading, 'outline' | 'source'>,
   name: string,
   isOwn: (heading: Heading) => boolean = () => true,
 ): { readonly from: number; readonly body: Span } | null {
-  const isIt = (each: Heading): boolean =>
-    each.text.trim().toLowerCase() === name.toLowerCase() && isOwn(each);
-  const heading = outline.headings.find(isIt);
+  const hasName = (candidate: Heading): boolean =>
+    candidate.text.trim().toLowerCase() === name.toLowerCase() && isOwn(candidate);
+  const heading = outline.headings.find(hasName);
   return heading === undefined
     ? null
     : { from: heading.from, body: bodyOf(outline, source, heading, source.length) };
 }
 
-/** Words that people give a document, and that are near a setting's name or are one. */
+/** Common keys of front matter that are similar to the name of a setting. They are no typing mistakes. */
 const METADATA: ReadonlySet<string> = new Set([
   'approved',
   'approver',
@@ -189,11 +188,14 @@ const METADATA: ReadonlySet<string> = new Set([
   'plan',
 ]);
 
-/** Returns the settings in the front matter of a document, without what is wrong in it. */
+/** Returns the settings in the front matter of a document, without its faults. */
 export const readPlanFront = (source: string, file: string): PlanFront =>
   settingsOf({ file, front: splitFrontMatter(source), faults: [], notes: [] });
 
-/** All other keys of the front matter are a person's. */
+/**
+ * Checks the settings in the front matter. Other keys belong to the author, so they are ignored. A key that is similar to the name of a setting
+ * gets a note.
+ */
 export function settingsOf({
   file,
   front,
@@ -209,20 +211,20 @@ export function settingsOf({
     return {};
   }
   const known = { ...SHARED, repository, base };
-  const given = Object.entries(isRecord(yaml.value) ? yaml.value : {});
-  const said = given.filter(([key]) => Object.hasOwn(known, key));
-  const isProjects = (name: string): boolean =>
+  const entries = Object.entries(isRecord(yaml.value) ? yaml.value : {});
+  const settings = entries.filter(([key]) => Object.hasOwn(known, key));
+  const isProjectKey = (name: string): boolean =>
     Object.hasOwn(LIMITS, name) || CONFIG_KEYS.includes(name);
   const names = [...Object.keys(known), ...JOB_KEYS, ...Object.keys(LIMITS)];
-  for (const [key] of given) {
+  for (const [key] of entries) {
     if (Object.hasOwn(known, key) || METADATA.has(key)) continue;
-    const near = isProjects(key) ? key : nearestWord(key, names);
+    const near = isProjectKey(key) ? key : nearestWord(key, names);
     if (near === null) continue;
-    const where = isProjects(near) ? 'for a plan it belongs in emend.yaml' : 'only jobs have it';
+    const place = isProjectKey(near) ? 'for a plan it belongs in emend.yaml' : 'only jobs have it';
     const instead =
       near === key
-        ? where
-        : `did you mean \`${near}\`?${Object.hasOwn(known, near) ? '' : ` ${where}`}`;
+        ? place
+        : `did you mean \`${near}\`?${Object.hasOwn(known, near) ? '' : ` ${place}`}`;
     const message = `\`${key}\` in the front matter is ignored; ${instead}`;
     notes.push({ file, line: yaml.lineOf([key]), message });
   }
@@ -233,7 +235,7 @@ export function settingsOf({
       message: `${path.map(String).join('.')}: ${sentence}`,
     });
   };
-  return checkKeys(Object.fromEntries(said), known, {
+  return checkKeys(Object.fromEntries(settings), known, {
     problems: [],
     say,
     add: (path, expected, received) =>
@@ -241,20 +243,20 @@ export function settingsOf({
   });
 }
 
-const NAMES = ['Objective', 'Dependencies', 'Complexity', 'Estimated Time', 'Prerequisites'];
+const FIELD_NAMES = ['Objective', 'Dependencies', 'Complexity', 'Estimated Time', 'Prerequisites'];
 const LIKE_TASK = /^[ \t]*(?:[-*+]|\d+[.)])[ \t]*\[[ \t]*(?:[xX][ \t]*)?\](?![[(:])/;
 const LIKE_DEPENDENCIES =
   /^[ \t]*(?:[-*+][ \t]+)?[*_]*depend(?:s|[ea]nc(?:y|ies))(?: on)?[*_]*[ \t]*:[*_]*(.*)$/i;
 
-/** What a person would take for a field or a task of a phase or its stages, and is text. */
+/** Notes each line that looks like a field or a task of a phase or its stages, but is read as text. */
 export function noteText(reading: Reading, body: Span): void {
   const { source, outline } = reading;
   const [tasks, fields] = [within(outline.tasks, body), within(reading.fields, body)];
-  const read = new Set([...tasks, ...fields].map(({ line }) => line));
+  const structuredLines = new Set([...tasks, ...fields].map(({ line }) => line));
   for (const { name, from } of fields) {
     const near = /^depend(?:ency|s on)$/i.test(name)
       ? 'Dependencies'
-      : nearestWord(name, NAMES, NEARLY);
+      : nearestWord(name, FIELD_NAMES, NEARLY);
     if (near !== null && near.toLowerCase() !== name.toLowerCase())
       note(reading, from, `**${name}** is treated as text; did you mean **${near}**?`);
   }
@@ -262,15 +264,16 @@ export function noteText(reading: Reading, body: Span): void {
   for (let line = lineOf(body.from); (starts[line - 1] ?? body.to) < body.to; line += 1) {
     const from = starts[line - 1] ?? 0;
     const text = source.slice(from, starts[line] ?? source.length).trimEnd();
-    if (read.has(line) || isIn(outline.opaque, from + text.search(/\S|$/))) continue;
+    if (structuredLines.has(line) || isIn(outline.opaque, from + text.search(/\S|$/))) continue;
     if (LIKE_TASK.test(text))
       note(reading, from, 'expected a task as `- [ ] …` or `- [x] …`, treated as text');
-    const on = numbersOf(LIKE_DEPENDENCIES.exec(text)?.[1] ?? '') ?? [];
-    if (on.length > 0) note(reading, from, 'expected `**Dependencies**: [1, 3]`, treated as text');
+    const numbers = numbersOf(LIKE_DEPENDENCIES.exec(text)?.[1] ?? '') ?? [];
+    if (numbers.length > 0)
+      note(reading, from, 'expected `**Dependencies**: [1, 3]`, treated as text');
   }
 }
 
-/** A field as told: the value of the last, with a fault for each further one of the same name. */
+/** Returns the first field of that name, and reports a fault for each further one. */
 export function onlyField(
   reading: Reading,
   fields: readonly Field[],

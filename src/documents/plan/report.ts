@@ -1,4 +1,4 @@
-/** What `emend plan check`, `score` and `show` tell: plain data, printed by the CLI as text or JSON. */
+/** Reports a plan for `emend plan check`, `score` and `show`: plain data, which the command line prints as text or JSON. */
 import { aboveOf } from '../../shared/triggers.js';
 import { labelOf, scoreOf, type Score, type ResolvedThresholds } from './score.js';
 import {
@@ -18,9 +18,9 @@ import { planNumber } from '../../shared/text.js';
 
 export interface ScoreReport extends Score {
   readonly label: 'Low' | 'Medium' | 'High';
-  /** Why the phase should be expanded: each threshold that it is above. */
+  /** Reasons to expand the phase: each threshold that it exceeds. */
   readonly above: readonly string[];
-  /** More file references than the threshold: told, and no reason by itself. */
+  /** Whether it has more file references than the threshold. The report shows this, but it is no reason to expand. */
   readonly manyFiles: boolean;
 }
 export interface PartReport
@@ -29,7 +29,7 @@ export interface PartReport
     Pick<PartText, 'objective' | 'complexity' | 'estimatedTime' | 'prerequisites'> {
   readonly expanded: boolean;
   readonly file: string;
-  /** Null: no such line. */
+  /** Null if the part has no such line. */
   readonly dependencies: readonly number[] | null;
   readonly tasks: readonly Pick<Task, 'text' | 'done' | 'depth' | 'line'>[];
   readonly stages: readonly PartReport[];
@@ -47,7 +47,7 @@ export interface PlanReport {
   readonly expandedPhases: readonly number[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly phases: readonly PhaseReport[];
-  /** False: no phase declares dependencies, the phases run one after the other. */
+  /** Whether a phase declares dependencies. If none does, the phases run one after the other. */
   readonly declared: boolean;
   readonly waves: readonly Wave[];
   readonly thresholds: ResolvedThresholds;
@@ -55,7 +55,7 @@ export interface PlanReport {
   readonly notes: readonly Fault[];
 }
 
-/** `show` turns a path into how a person is told of it. */
+/** Reports a plan with its scores, waves and faults. `show` returns the name of a path in messages. */
 export function reportOf(
   tree: PlanTree,
   thresholds: ResolvedThresholds,
@@ -69,7 +69,7 @@ export function reportOf(
   const waves = wavesOf(effective, fileOf);
   const stageFaults = tree.phases.flatMap((node) => stageFaultsOf(node, show));
   const all = [...tree.faults, ...(waves.ok ? [] : waves.faults), ...stageFaults];
-  const faults = [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
+  const faults = [...new Map(all.map((fault) => [JSON.stringify(fault), fault])).values()];
   return {
     v: 1,
     number: planNumber(tree.place.stem),
@@ -90,25 +90,26 @@ export function reportOf(
   };
 }
 
-/** What nothing needs, but a reader would look for. */
+/** Returns notes about elements that Emend does not need, but that a reader of the plan expects. */
 function missingOf(node: PartNode, show: (path: string) => string): readonly Fault[] {
   const { heading } = node.part;
-  const at = { file: show(node.home), line: heading.line };
+  const place = { file: show(node.home), line: heading.line };
   return [
     ...(textOf(node).objective === null
-      ? [{ ...at, message: `Phase ${heading.number} has no **Objective**` }]
+      ? [{ ...place, message: `Phase ${heading.number} has no **Objective**` }]
       : []),
     ...(tasksOf(node).length === 0
-      ? [{ ...at, message: `Phase ${heading.number} has no tasks (\`- [ ] …\`)` }]
+      ? [{ ...place, message: `Phase ${heading.number} has no tasks (\`- [ ] …\`)` }]
       : []),
   ];
 }
 
-/** Dependencies may be next to the heading or in the part's own file; the former wins. */
+/** Returns the part with its dependencies, which are under the heading or in the part's own file. Those under the heading win. */
 export const effectivePart = ({ part, file }: PartNode): Part => ({
   ...part,
   dependencies: part.dependencies ?? file?.dependencies ?? null,
 });
+/** Returns the path of the file with the part's dependencies. */
 export const fileOfDependencies = ({ part, file, home }: PartNode): string =>
   part.dependencies !== null || file?.dependencies == null ? home : file.path;
 
@@ -117,7 +118,7 @@ function stageFaultsOf(node: PartNode, show: (path: string) => string): readonly
   const waves = wavesOf(stages, (part) =>
     show(fileOfDependencies(node.stages[stages.indexOf(part)] ?? node)),
   );
-  // Doubled numbers were told when the file was read.
+  // The reader of the file has already reported numbers that occur twice.
   return waves.ok
     ? []
     : waves.faults.filter(
@@ -128,11 +129,11 @@ function stageFaultsOf(node: PartNode, show: (path: string) => string): readonly
 function partReport(node: PartNode, show: (path: string) => string): PartReport {
   const { number, name, markers, line } = node.part.heading;
   const { objective, complexity, estimatedTime, prerequisites } = textOf(node);
-  const tasks = tasksOf(node).map(({ text, done, depth, line: at }) => ({
+  const tasks = tasksOf(node).map(({ text, done, depth, line: taskLine }) => ({
     text,
     done,
     depth,
-    line: at,
+    line: taskLine,
   }));
   return {
     number,
@@ -152,12 +153,13 @@ function partReport(node: PartNode, show: (path: string) => string): PartReport 
   };
 }
 
-/** Its own and those of its stages, wherever they are. */
+/** Returns the tasks of a part and of its stages, including those in files of their own. */
 export const tasksOf = (node: PartNode): readonly Task[] => [
   ...textOf(node).tasks,
   ...node.stages.flatMap((stage) => (isExpanded(stage) ? tasksOf(stage) : [])),
 ];
 
+/** Scores a phase and compares the score with the thresholds. */
 export function scoreReport(
   node: PartNode,
   { values }: Pick<ResolvedThresholds, 'values'>,
@@ -173,7 +175,7 @@ export function scoreReport(
   };
 }
 
-/** The part's own text, and that of its expanded stages: no header, no summary. */
+/** Returns the part's own text and those of its expanded stages, without the headers and summaries that Emend writes. */
 function textsOf(
   node: PartNode,
 ): readonly { readonly text: string; readonly opaque: readonly Span[] }[] {
@@ -188,7 +190,7 @@ function textsOf(
   ];
 }
 
-// What a plan's events come to: replans, second scores, failures caught early. Pure.
+// Statistics of plans from their events: replans, second scores, and failures that were caught early. Pure.
 
 export interface PlanStats {
   readonly plans: number;
@@ -199,29 +201,30 @@ export interface PlanStats {
   readonly discrepancies: number;
   readonly loopStops: number;
   readonly failures: number;
-  /** Phases that were committed though no test ran. */
+  /** Phases that were committed although no test ran. */
   readonly noTests: number;
-  /** Replans after which the phase was completed, of those after which it came to an end, or failed into the next replan or the limit. */
+  /** Share of replans after which the phase was completed. Replans whose phase still runs do not count. */
   readonly replanSuccess: Ratio;
-  /** Replan triggers for test failures that came with the second failure or before it, of all of them. */
+  /** Share of the triggers for test failures that came with the second failure or before it. */
   readonly caughtWithinTwo: Ratio;
-  /** Expansions by the trigger of complexity after which the phase was not replanned again, of all of them. */
+  /** Share of the expansions because of complexity after which the phase was not replanned again. */
   readonly expansionAccuracy: Ratio;
 }
+/** A share: `count` cases out of `of`. */
 export type Ratio = Readonly<Record<'of' | 'count', number>>;
 
-/** One list of events for each run of a plan, each in order. */
+/** Computes the statistics. Each list has the events of one run of a plan, in order. */
 export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
   const plans = runs.filter((events) => events.some(({ type }) => type === 'plan_started'));
   const all = plans.flat();
   const count = (type: StepEvent['type']): number =>
     all.filter((event) => event.type === type).length;
-  const per = plans.map(ofRun);
-  const sum = (pick: (one: ReturnType<typeof ofRun>) => number): number =>
-    per.reduce((total, one) => total + pick(one), 0);
-  const ratio = (pick: (one: ReturnType<typeof ofRun>) => Ratio): Ratio => ({
-    count: sum((one) => pick(one).count),
-    of: sum((one) => pick(one).of),
+  const runStats = plans.map(statsOfRun);
+  const sum = (pick: (run: ReturnType<typeof statsOfRun>) => number): number =>
+    runStats.reduce((total, run) => total + pick(run), 0);
+  const ratio = (pick: (run: ReturnType<typeof statsOfRun>) => Ratio): Ratio => ({
+    count: sum((run) => pick(run).count),
+    of: sum((run) => pick(run).of),
   });
   return {
     plans: plans.length,
@@ -247,7 +250,7 @@ type LoopStopped = Extract<StepEvent, { readonly type: 'loop_stopped' }>;
 const isLimitReached = (event: StepEvent): event is LoopStopped =>
   event.type === 'loop_stopped' && event.status === 'limit_reached';
 
-function ofRun(events: readonly StepEvent[]) {
+function statsOfRun(events: readonly StepEvent[]) {
   const started = new Set<number>();
   const replans: {
     readonly phase: number;
@@ -255,23 +258,23 @@ function ofRun(events: readonly StepEvent[]) {
     readonly expansion: boolean;
     helped: boolean | null;
   }[] = [];
-  const inRow = new Map<number, number>();
+  const consecutiveFailures = new Map<number, number>();
   let [triggers, early] = [0, 0];
-  /** `trigger`: only replans that it led to; an expansion is not blamed for failing tests. */
+  /** Records whether the replans of a phase helped. With a trigger, only replans of that trigger count, so tests do not judge an expansion. */
   const settle = (phase: number, helped: boolean, trigger?: string): void => {
-    for (const each of replans)
-      if (each.phase === phase && (trigger ?? each.trigger) === each.trigger)
-        each.helped ??= helped;
+    for (const replan of replans)
+      if (replan.phase === phase && (trigger ?? replan.trigger) === replan.trigger)
+        replan.helped ??= helped;
   };
   for (const event of events) {
     if (isLimitReached(event)) settle(event.phase, false, FAILED);
     if (event.type === 'phase_started') started.add(event.phase);
-    if (event.type === 'phase_failed') inRow.set(event.phase, event.consecutive);
+    if (event.type === 'phase_failed') consecutiveFailures.set(event.phase, event.consecutive);
     if (event.type === 'phase_marked') settle(event.phase, event.marker === 'completed');
     if (event.type === 'replan_triggered' && event.trigger === FAILED) {
       settle(event.phase, false, FAILED);
       triggers += 1;
-      if ((inRow.get(event.phase) ?? 0) <= 2) early += 1;
+      if ((consecutiveFailures.get(event.phase) ?? 0) <= 2) early += 1;
     }
     if (event.type === 'replanned')
       replans.push({
@@ -283,15 +286,15 @@ function ofRun(events: readonly StepEvent[]) {
   }
   const settled = replans.filter(({ helped }) => helped !== null);
   const expansions = replans.filter(({ expansion }) => expansion);
-  const again = (phase: number): boolean =>
-    replans.filter((each) => each.phase === phase).length > 1;
+  const wasReplannedAgain = (phase: number): boolean =>
+    replans.filter((replan) => replan.phase === phase).length > 1;
   return {
     phases: started.size,
     replanned: new Set(replans.map(({ phase }) => phase)).size,
     success: { count: settled.filter(({ helped }) => helped).length, of: settled.length },
     caught: { count: early, of: triggers },
     expansions: {
-      count: expansions.filter(({ phase }) => !again(phase)).length,
+      count: expansions.filter(({ phase }) => !wasReplannedAgain(phase)).length,
       of: expansions.length,
     },
   };

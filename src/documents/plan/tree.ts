@@ -1,4 +1,4 @@
-/** A plan with its phase and stage files: which parts are expanded, where their text is, and every fault in the whole. */
+/** Reads a plan with its phase and stage files. The tree shows which parts are expanded, in which file their text is, and all faults. */
 
 import {
   type PartHeading,
@@ -12,11 +12,11 @@ import {
 import { parsePlan, readPartFile, type PartFile } from './parse.js';
 import { fieldOf } from './reading.js';
 
-const PLAN_SLUG_CHARS = 60; // bound: File names made from the names of phases and stages.
+const PLAN_SLUG_CHARS = 60; // bound: Characters of a file name that is made from the name of a phase or stage.
 
-// Names and places of a plan's files. All paths are relative to the folder that the plan lies in, with `/`.
+// Names and places of a plan's files. All paths are relative to the folder with the plan, and their separator is `/`.
 
-/** A plan `010_demo`: the file `010_demo.md`, or the folder `010_demo/` with `010_demo/010_demo.md`. */
+/** The place of a plan `010_demo`: the file `010_demo.md`, or the folder `010_demo/` with `010_demo/010_demo.md`. */
 export interface PlanPlace {
   readonly stem: string;
   readonly inFolder: boolean;
@@ -25,14 +25,14 @@ export interface PlanPlace {
 export const mainFile = ({ stem, inFolder }: PlanPlace): string =>
   inFolder ? `${stem}/${stem}.md` : `${stem}.md`;
 
-/** `core_logic` of `Core Logic!`; '' where nothing of the name can stand in a file name. */
+/** Returns a name as part of a file name: `Core Logic!` becomes `core_logic`. The result is empty if no character of the name is usable. */
 function slugOf(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const words = plain.replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '');
   return words.slice(0, PLAN_SLUG_CHARS).replace(/_+$/, '');
 }
 
-/** `phase_2_core_logic` or `stage_1_database`; markers are no part of it. */
+/** Returns the name of a part's file without its extension: `phase_2_core_logic` or `stage_1_database`. */
 export const partStem = ({
   kind,
   number,
@@ -46,8 +46,8 @@ export const folderOf = (path: string): string => path.slice(0, Math.max(0, path
 export const baseOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /**
- * Where a relative link in a file of `folder` leads, without `#` and `?` and percent signs; null where it leads to another site, to
- * an absolute path or above the folder that the plan lies in.
+ * Returns the path to which a relative link in a file of `folder` leads, without its query and anchor. Returns null if it leads to another site,
+ * to an absolute path, or above the folder with the plan.
  */
 export function resolveLink(folder: string, target: string): string | null {
   const bare = target.replace(/[?#].*$/s, '');
@@ -61,6 +61,7 @@ export function resolveLink(folder: string, target: string): string | null {
   return parts.join('/');
 }
 
+/** Decodes the percent signs of a link. Text that is not encoded correctly stays unchanged. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -70,14 +71,15 @@ export function decoded(text: string): string {
 }
 
 export interface PartNode {
-  /** In the document that holds its heading. */
+  /** The part in the document with its heading. */
   readonly part: Part;
-  /** The file with that heading. */
+  /** Path of the file with the heading. */
   readonly home: string;
-  /** That file's text, and what is code or comment in it. */
+  /** Text of that file. */
   readonly source: string;
+  /** Code and comments in that text. */
   readonly opaque: readonly Span[];
-  /** Its own file, read; null where it is not expanded, or the file cannot be read. */
+  /** The part's own file. Null if the part is not expanded, or if the file cannot be read. */
   readonly file: PartFile | null;
   readonly stages: readonly PartNode[];
 }
@@ -90,17 +92,17 @@ export interface PlanTree {
   readonly faults: readonly Fault[];
   readonly notes: readonly Fault[];
 }
-/** The text of a file, or why there is none; paths are relative to the folder that the plan lies in. */
+/** Returns the text of a file, or the reason why it cannot be read. The path is relative to the folder with the plan. */
 export type ReadFile = (path: string) => { readonly text: string } | { readonly why: string };
 
 export const isExpanded = ({ part }: PartNode): boolean =>
   part.heading.markers.includes('EXPANDED');
-/** What is said of the part, wherever its text is. */
+/** Returns the content of a part, which is in its own file or in the document with its heading. */
 export const textOf = ({ part, file }: PartNode): Part | PartFile => file ?? part;
 
 type Holder = Pick<PlanDocument, 'source' | 'opaque' | 'fields'>;
 
-/** `show` turns a path into how a person is told of it. */
+/** Reads a plan with all of its files. `show` returns the name of a path in messages. */
 export function readTree(
   place: PlanPlace,
   read: ReadFile,
@@ -110,11 +112,11 @@ export function readTree(
   const faults: Fault[] = [];
   const notes: Fault[] = [];
   const path = mainFile(place);
-  const found = read(path);
-  if (!('text' in found)) faults.push({ file: show(path), line: 1, message: found.why });
-  const main = parsePlan('text' in found ? found.text : '', show(path));
-  if ('text' in found) {
-    files.set(path, found.text);
+  const mainText = read(path);
+  if (!('text' in mainText)) faults.push({ file: show(path), line: 1, message: mainText.why });
+  const main = parsePlan('text' in mainText ? mainText.text : '', show(path));
+  if ('text' in mainText) {
+    files.set(path, mainText.text);
     faults.push(...main.faults);
     notes.push(...main.notes);
   }
@@ -127,24 +129,24 @@ export function readTree(
   };
   const loadFile = (part: Part, home: string, fields: readonly Field[]): PartFile | null => {
     if (!part.heading.markers.includes('EXPANDED')) return null;
-    const at = seeOf(part, home, fields, place.stem);
-    if ('message' in at) {
-      faults.push({ file: show(home), ...at });
+    const see = seeOf(part, home, fields, place.stem);
+    if ('message' in see) {
+      faults.push({ file: show(home), ...see });
       return null;
     }
-    // One that leads back to where it came from would be read for ever.
-    if (files.has(at.path)) {
-      const message = `**See**: expected a separate file, but ${show(at.path)} already belongs to another part`;
-      faults.push({ file: show(home), line: at.line, message });
+    // A link back to a file that was already read would make an endless loop.
+    if (files.has(see.path)) {
+      const message = `**See**: expected a separate file, but ${show(see.path)} already belongs to another part`;
+      faults.push({ file: show(home), line: see.line, message });
       return null;
     }
-    const got = read(at.path);
-    if (!('text' in got)) {
-      faults.push({ file: show(home), line: at.line, message: got.why });
+    const partText = read(see.path);
+    if (!('text' in partText)) {
+      faults.push({ file: show(home), line: see.line, message: partText.why });
       return null;
     }
-    files.set(at.path, got.text);
-    const file = readPartFile(got.text, at.path, show(at.path), part.heading);
+    files.set(see.path, partText.text);
+    const file = readPartFile(partText.text, see.path, show(see.path), part.heading);
     faults.push(...file.faults);
     notes.push(...file.notes);
     return file;
@@ -159,7 +161,7 @@ export function readTree(
   return { place, main, phases, files, faults, notes };
 }
 
-/** Where `**See**` of an expanded part leads. */
+/** Returns the path to which the field `**See**` of an expanded part leads, or a fault. */
 function seeOf(
   part: Part,
   home: string,
@@ -184,7 +186,7 @@ function seeOf(
   return { line: see.line, path };
 }
 
-/** 0: one file; 1: a folder; 2: a folder in which a phase has a folder. */
+/** Returns the level of a plan: 0 for one file, 1 for a folder, and 2 for a folder in which a phase also has a folder. */
 export function levelOf({ place, phases }: PlanTree): 0 | 1 | 2 {
   if (!place.inFolder) return 0;
   return phases.some((phase) => isOverview(phase) || phase.stages.some(isExpanded)) ? 2 : 1;
@@ -194,7 +196,10 @@ export const isOverview = ({ part, file }: PartNode): boolean =>
 
 export const phaseOf = ({ phases }: PlanTree, number: number): PartNode | undefined =>
   phases.find(({ part }) => part.heading.number === number);
-/** The phase of that name, of several the one of that number; else that of the number, where it asks for the same `text`: it was renamed. */
+/**
+ * Finds a phase of an earlier version of the plan. The name decides, and the number decides between several phases of that name. If no phase has
+ * the name, the phase with the number counts as renamed if its text is the same.
+ */
 export const findPhase = (
   tree: PlanTree,
   {
@@ -203,23 +208,25 @@ export const findPhase = (
     text,
   }: Pick<PartHeading, 'name' | 'number'> & { readonly text?: string | undefined },
 ): PartNode | null => {
-  const named = tree.phases.filter(({ part }) => part.heading.name === name);
-  const renamed = phaseOf(tree, number);
-  const isSame =
-    renamed !== undefined && text !== undefined && unticked(fullText(renamed)) === unticked(text);
+  const sameName = tree.phases.filter(({ part }) => part.heading.name === name);
+  const sameNumber = phaseOf(tree, number);
+  const isRenamed =
+    sameNumber !== undefined &&
+    text !== undefined &&
+    unticked(fullText(sameNumber)) === unticked(text);
   return (
-    named.find(({ part }) => part.heading.number === number) ??
-    named[0] ??
-    (isSame ? renamed : null)
+    sameName.find(({ part }) => part.heading.number === number) ??
+    sameName[0] ??
+    (isRenamed ? sameNumber : null)
   );
 };
 export const stageOf = ({ stages }: PartNode, number: number): PartNode | undefined =>
   stages.find(({ part }) => part.heading.number === number);
 export const isPlanExpanded = ({ phases }: PlanTree): boolean => phases.some(isExpanded);
-/** Numbers of the expanded ones, in the document's order. */
+/** Returns the numbers of the expanded parts, in the order of the document. */
 export const listExpanded = (nodes: readonly PartNode[]): readonly number[] =>
   nodes.filter(isExpanded).map(({ part }) => part.heading.number);
-/** Its own text, and that of its expanded stages with their names. */
+/** Returns the text of a part, followed by the texts of its expanded stages with their names. */
 export function fullText(node: PartNode): string {
   const { body } = textOf(node);
   const own = (node.file?.source ?? node.source).slice(body.from, body.to).trim();
@@ -229,11 +236,11 @@ export function fullText(node: PartNode): string {
   });
   return [own, ...stages].join('\n\n');
 }
-/** With every box open, and no blanks at the ends of lines: what is done of it, or a formatter takes away, makes it no other text. */
+/** Returns the text with open checkboxes and without blanks at line ends. Ticking a task or running a formatter must not count as a change. */
 export const unticked = (text: string): string =>
   text
     .replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]')
     .replace(/(?<![ \t])[ \t]+$/gm, '');
 
-/** Its own file, or the one that holds it where it is not expanded. */
+/** Returns the path of the file with the part's text: its own file, or the file with its heading if it is not expanded. */
 export const fileOfPart = ({ file, home }: PartNode): string => file?.path ?? home;
