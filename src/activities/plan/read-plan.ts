@@ -236,7 +236,7 @@ function readDocuments(
   const open = new Set(known.flatMap((phase) => (phase.open === true ? phase.id : [])));
   const phases = report.phases.map((phase, index) => {
     const id = ids[index] ?? '';
-    const stages = staged.find(({ phase: number }) => number === phase.number)?.why;
+    const stages = staged.find(({ phase: number }) => number === phase.number)?.reason;
     const about = { id, dependsOn: before[index] ?? [], isOpen: open.has(id) };
     const reading = phaseReading(phase, about, texts);
     return stages === undefined ? reading : { ...reading, stages };

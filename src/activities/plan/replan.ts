@@ -86,7 +86,7 @@ function checkedReplan(
       why: 'it repeats an EMEND_SECRET_…, but a plan must not contain secrets: leave it out',
     };
   const checked = plans.checkReplan(value, actions, numbers);
-  return checked.ok ? { ok: true, value: checked.replan } : checked;
+  return checked.ok ? { ok: true, value: checked.replan } : { ok: false, why: checked.reason };
 }
 
 /** Other phases that may be changed, with their tasks by number. */
@@ -181,7 +181,7 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
     trigger,
     action: replan.action,
     forced,
-    why: replan.why || why,
+    reason: replan.why || why,
   };
   files.set(main, plans.withRevision(files.get(main) ?? '', revision, input.at));
   const after = plans.treeOf({ place: change.place, files });

@@ -151,20 +151,20 @@ export const CONFIG_KEYS = Object.keys(SHAPE);
 export function parseConfig(source: string | null): Checked<ProjectConfig> {
   const read = readMap(source ?? '', SHAPE, { file: 'emend.yaml', code: 'config_invalid' });
   if (!read.ok) return read;
-  const { said, found } = read;
-  explainModes(said, found);
-  const config = filledIn(said);
-  refuseProtectedWrites(config, found);
-  return found.problems.length > 0
-    ? { ok: false, problems: found.problems }
+  const { keys, findings } = read;
+  explainModes(keys, findings);
+  const config = filledIn(keys);
+  refuseProtectedWrites(config, findings);
+  return findings.problems.length > 0
+    ? { ok: false, problems: findings.problems }
     : { ok: true, value: config };
 }
 
 /** Reports limits of the file that contradict each other. */
-function explainModes(settings: Settings, found: Findings): void {
+function explainModes(settings: Settings, findings: Findings): void {
   const { maxLinesFullFile: full, maxLinesDiff: diff } = settings.limits ?? {};
   if (full !== undefined && diff !== undefined && full > diff)
-    found.add(
+    findings.add(
       ['limits', 'maxLinesFullFile'],
       `at most \`maxLinesDiff\` (${diff}): larger files use diffs`,
       full,
@@ -174,12 +174,12 @@ function explainModes(settings: Settings, found: Findings): void {
 /** Reports paths of `sandbox.write` that other keys of the file protect. */
 function refuseProtectedWrites(
   { sandbox, protected: patterns }: ProjectConfig,
-  found: Findings,
+  findings: Findings,
 ): void {
   for (const [index, input] of (sandbox === 'off' ? [] : sandbox.write).entries()) {
     const path = posix.normalize(input);
     const expected = isRelativeWrite(input) ? writeRefusal(path, patterns) : null;
-    if (expected !== null) found.add(['sandbox', 'write', index], expected, input);
+    if (expected !== null) findings.add(['sandbox', 'write', index], expected, input);
   }
 }
 

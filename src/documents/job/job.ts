@@ -112,12 +112,12 @@ export function parseJob(source: string, path: string): Checked<Job> {
   } as const;
   const read = readMap(parts.yaml ?? '', SHAPE, place);
   if (!read.ok) return { ok: false, problems: [...read.problems, ...empty] };
-  const { said: front, map, found } = read;
-  const outputFiles = joinedOutputs(front, found);
-  checkTogether(front, map ?? {}, found);
-  checkDeleted(front, outputFiles, found);
-  const limits = bothLimits(front, found);
-  const problems = [...found.problems, ...empty];
+  const { keys: front, map, findings } = read;
+  const outputFiles = joinedOutputs(front, findings);
+  checkTogether(front, map ?? {}, findings);
+  checkDeleted(front, outputFiles, findings);
+  const limits = bothLimits(front, findings);
+  const problems = [...findings.problems, ...empty];
   if (problems.length > 0) return { ok: false, problems };
   return {
     ok: true,
@@ -140,7 +140,7 @@ function notMarkdown(source: string, path: string): string | null {
 function checkTogether(
   front: Front,
   map: Readonly<Record<string, unknown>>,
-  found: Findings,
+  findings: Findings,
 ): void {
   const isPresent = (key: string): boolean => Object.hasOwn(map, key);
   const hasFiles =
@@ -148,16 +148,22 @@ function checkTogether(
   const hasOutput = hasFiles || isPresent('output_dir');
   const mode = front.mode ?? (hasOutput ? 'standard' : null);
   if (isPresent('output_file') && isPresent('output_files'))
-    found.say(['output_files'], 'expected either `output_file` or `output_files`, received both');
+    findings.say(
+      ['output_files'],
+      'expected either `output_file` or `output_files`, received both',
+    );
   if (front.mode === 'standard' && !hasOutput)
-    found.say(
+    findings.say(
       ['mode'],
       '`standard` requires `output_dir`, `output_file` or `output_files`, received none of them',
     );
   if (front.mode === 'sequential' && !hasFiles)
-    found.say(['mode'], '`sequential` requires `output_file` or `output_files`, received neither');
+    findings.say(
+      ['mode'],
+      '`sequential` requires `output_file` or `output_files`, received neither',
+    );
   if (front.format !== undefined && (mode === 'standard' || mode === 'sequential'))
-    found.say(
+    findings.say(
       ['format'],
       front.mode === undefined
         ? `expected no \`format\` with output keys, which imply \`mode: standard\` (whole files), received ${front.format}; write \`mode: edit\`, or omit \`format\``
@@ -166,7 +172,7 @@ function checkTogether(
 }
 
 /** Reports files that the job removes and also edits, writes or reads. */
-function checkDeleted(front: Front, outputFiles: readonly string[], found: Findings): void {
+function checkDeleted(front: Front, outputFiles: readonly string[], findings: Findings): void {
   const filesByKey = {
     target_files: front.target_files ?? [],
     new_files: front.new_files ?? [],
@@ -176,41 +182,41 @@ function checkDeleted(front: Front, outputFiles: readonly string[], found: Findi
   for (const [index, path] of (front.delete_files ?? []).entries())
     for (const [key, paths] of Object.entries(filesByKey))
       if (paths.includes(path))
-        found.say(
+        findings.say(
           ['delete_files', index],
           `expected a file that the job does not use elsewhere, received ${path}, also named by \`${key}\``,
         );
 }
 
 /** Joins `output_dir` with each output file. A file that would be outside the directory is reported. */
-function joinedOutputs(front: Front, found: Findings): readonly string[] {
+function joinedOutputs(front: Front, findings: Findings): readonly string[] {
   const directory = front.output_dir ?? '';
-  const written = [
+  const entries = [
     ...(front.output_file === undefined
       ? []
-      : [{ path: front.output_file, at: ['output_file'] as PropertyKey[] }]),
+      : [{ path: front.output_file, key: ['output_file'] as PropertyKey[] }]),
     ...(front.output_files ?? []).map((path, index) => ({
       path,
-      at: ['output_files', index] as PropertyKey[],
+      key: ['output_files', index] as PropertyKey[],
     })),
   ];
   const joined: string[] = [];
-  for (const { path, at } of written) {
+  for (const { path, key } of entries) {
     const checked = schema.checkFilePath(directory === '' ? path : `${directory}/${path}`);
     if (checked.ok) joined.push(checked.path);
-    else found.add(at, checked.expected, path);
+    else findings.add(key, checked.expected, path);
   }
   return [...new Set(joined)];
 }
 
 /** Collects the limits, which a job sets under `limits:` or as keys of its own. A limit that is in both places is reported. */
-function bothLimits(front: Front, found: Findings): Partial<Record<LimitName, number>> {
+function bothLimits(front: Front, findings: Findings): Partial<Record<LimitName, number>> {
   const limits: Partial<Record<LimitName, number>> = {};
   for (const name of schema.LIMIT_NAMES) {
     const below = front.limits?.[name];
     const flat = front[name];
     if (below !== undefined && flat !== undefined)
-      found.say(
+      findings.say(
         [name],
         `expected the limit once, received it here (${flat}) and under \`limits\` (${below})`,
       );

@@ -70,11 +70,11 @@ const NEXT = 'Fix the named line of the policy; docs/headless.md describes its k
 export const parsePolicy = (source: string, path: string): Checked<Policy> => {
   const read = readMap(source, SHAPE, { file: path, code: 'config_invalid' });
   if (!read.ok) return { ok: false, problems: withNext(read.problems) };
-  const { said, map, found } = read;
+  const { keys, map, findings } = read;
   if (map !== null && !Object.hasOwn(map, 'paths'))
-    found.add(['paths'], 'a list of gitignore-style patterns', undefined);
-  if (found.problems.length > 0) return { ok: false, problems: withNext(found.problems) };
-  return { ok: true, value: filledIn(said) };
+    findings.add(['paths'], 'a list of gitignore-style patterns', undefined);
+  if (findings.problems.length > 0) return { ok: false, problems: withNext(findings.problems) };
+  return { ok: true, value: filledIn(keys) };
 };
 const withNext = (problems: readonly Problem[]) =>
   problems.map(({ message }) => problem('config_invalid', message, NEXT));

@@ -138,10 +138,10 @@ const PLAN_SHAPE = {
 
 /** Reads the input of `editStep`. Returns the start of a job, or a message with all faults. */
 export const readStepInput = (input: unknown): Read<JobStart> =>
-  readWith(input, INPUT_EXAMPLES.job, (keys, found) => {
-    const parsed = checkKeys(keys, STEP_SHAPE, found);
-    const place = placeOf(parsed, found);
-    const job = jobOf(keys, parsed, found);
+  readWith(input, INPUT_EXAMPLES.job, (keys, findings) => {
+    const parsed = checkKeys(keys, STEP_SHAPE, findings);
+    const place = placeOf(parsed, findings);
+    const job = jobOf(keys, parsed, findings);
     if (place === null || job === null) return null;
     return {
       place,
@@ -155,10 +155,10 @@ export const readStepInput = (input: unknown): Read<JobStart> =>
 
 /** Reads the input of `plan`. Returns the start of a plan, or a message with all faults. */
 export const readPlanInput = (input: unknown): Read<PlanStart> =>
-  readWith(input, INPUT_EXAMPLES.plan, (keys, found) => {
-    const parsed = checkKeys(keys, PLAN_SHAPE, found);
-    const place = placeOf(parsed, found);
-    const planPath = planPathOf(keys, parsed.planFile, found);
+  readWith(input, INPUT_EXAMPLES.plan, (keys, findings) => {
+    const parsed = checkKeys(keys, PLAN_SHAPE, findings);
+    const place = placeOf(parsed, findings);
+    const planPath = planPathOf(keys, parsed.planFile, findings);
     if (place === null || planPath === null) return null;
     return {
       place,
@@ -180,13 +180,13 @@ type Keys = Readonly<Record<string, unknown>>;
 const readWith = <T>(
   input: unknown,
   example: string,
-  read: (keys: Keys, found: Findings) => T | null,
+  read: (keys: Keys, findings: Findings) => T | null,
 ): Read<T> => {
-  const found = findingsOfValue();
-  if (!isRecord(input)) found.add([], 'an object', input);
-  const value = isRecord(input) ? read(input, found) : null;
-  if (found.problems.length === 0 && value !== null) return { ok: true, value };
-  const faults = found.problems.map(({ message }) => message).join('; ');
+  const findings = findingsOfValue();
+  if (!isRecord(input)) findings.add([], 'an object', input);
+  const value = isRecord(input) ? read(input, findings) : null;
+  if (findings.problems.length === 0 && value !== null) return { ok: true, value };
+  const faults = findings.problems.map(({ message }) => message).join('; ');
   return {
     ok: false,
     message: `The input of the run does not fit. ${faults}${faults.endsWith('?') ? '' : '.'} Example: ${example}`,
@@ -195,22 +195,22 @@ const readWith = <T>(
 
 type PlaceKeys = { readonly [K in keyof typeof PLACE]?: string | undefined };
 
-function placeOf(parsed: PlaceKeys, found: Findings): StartPlace | null {
+function placeOf(parsed: PlaceKeys, findings: Findings): StartPlace | null {
   const { workspace, host, repository, base, branch } = parsed;
   if (workspace !== undefined && repository !== undefined)
-    found.say(['repository'], 'expected either `workspace` or `repository`, received both');
+    findings.say(['repository'], 'expected either `workspace` or `repository`, received both');
   for (const [name, value] of Object.entries({ base, branch }))
     if (value !== undefined && repository === undefined)
-      found.say([name], 'expected `repository` with it, received none');
+      findings.say([name], 'expected `repository` with it, received none');
   if (host !== undefined && workspace === undefined)
-    found.say(['host'], 'expected `workspace` with it, received none');
+    findings.say(['host'], 'expected `workspace` with it, received none');
   if (workspace !== undefined) return { kind: 'workspace', path: workspace, host: host ?? null };
   if (repository === undefined) {
-    if (found.problems.length === 0) found.add(['workspace'], ABSOLUTE, undefined);
+    if (findings.problems.length === 0) findings.add(['workspace'], ABSOLUTE, undefined);
     return null;
   }
   if (base === undefined) {
-    found.add(['base'], 'a branch or a commit of the repository', undefined);
+    findings.add(['base'], 'a branch or a commit of the repository', undefined);
     return null;
   }
   const onBranch = branch === undefined ? {} : { branch };
@@ -224,31 +224,31 @@ function jobOf(
     name,
     jobFile,
   }: { readonly task?: string; readonly name?: string; readonly jobFile?: string },
-  found: Findings,
+  findings: Findings,
 ): JobStart['job'] | null {
   if (task !== undefined && jobFile !== undefined)
-    found.say(['jobFile'], 'expected either `task` or `jobFile`, received both');
+    findings.say(['jobFile'], 'expected either `task` or `jobFile`, received both');
   if (jobFile !== undefined) {
     for (const key of ['name', ...TASK_KEYS.keys()])
       if (Object.hasOwn(keys, key))
-        found.say([key], 'the job file sets it; expected it with `task` alone');
-    return jobFileOf(jobFile, found);
+        findings.say([key], 'the job file sets it; expected it with `task` alone');
+    return jobFileOf(jobFile, findings);
   }
   if (task === undefined) {
     const hasJob = Object.hasOwn(keys, 'task') || Object.hasOwn(keys, 'jobFile');
-    if (!hasJob) found.add(['task'], 'instructions, or `jobFile`', undefined);
+    if (!hasJob) findings.add(['task'], 'instructions, or `jobFile`', undefined);
     return null;
   }
-  if (found.problems.length > 0) return null;
-  return jobOfTask(keys, task, name, found);
+  if (findings.problems.length > 0) return null;
+  return jobOfTask(keys, task, name, findings);
 }
 
-function jobFileOf(input: string, found: Findings): JobStart['job'] | null {
+function jobFileOf(input: string, findings: Findings): JobStart['job'] | null {
   // An absolute path can name a job file outside the workspace.
   if (posix.isAbsolute(input)) return { kind: 'file', path: posix.normalize(input) };
   const checked = schema.checkFilePath(input);
   if (checked.ok) return { kind: 'file', path: checked.path };
-  found.add(['jobFile'], checked.expected, input);
+  findings.add(['jobFile'], checked.expected, input);
   return null;
 }
 
@@ -257,7 +257,7 @@ function jobOfTask(
   keys: TaskKeys,
   task: string,
   name: string | undefined,
-  found: Findings,
+  findings: Findings,
 ): JobStart['job'] | null {
   const front = Object.fromEntries(
     Object.entries(keys).flatMap(([key, value]) => {
@@ -269,7 +269,7 @@ function jobOfTask(
   const jobName = name ?? nameOf(task);
   const job = parseJob(text, 'task');
   if (job.ok) return { kind: 'text', name: jobName, text };
-  for (const { message } of job.problems) found.say([], asInInput(message));
+  for (const { message } of job.problems) findings.say([], asInInput(message));
   return null;
 }
 
@@ -289,15 +289,15 @@ const nameOf = (task: string): string => {
   return slug(parts.slice(0, NAME_WORDS).join(' ')) || 'job';
 };
 
-function planPathOf(keys: Keys, input: string | undefined, found: Findings): string | null {
+function planPathOf(keys: Keys, input: string | undefined, findings: Findings): string | null {
   if (input === undefined) {
     if (!Object.hasOwn(keys, 'planFile'))
-      found.add(['planFile'], 'the path of the document of a plan', undefined);
+      findings.add(['planFile'], 'the path of the document of a plan', undefined);
     return null;
   }
   const checked = schema.checkFilePath(planPathIn(input));
   if (checked.ok) return checked.path;
-  found.add(['planFile'], checked.expected, input);
+  findings.add(['planFile'], checked.expected, input);
   return null;
 }
 

@@ -20,9 +20,9 @@ export interface Places {
 /** Returns the paths inside the workspace, relative to it and normalized. Throws ProblemError `config_invalid` for a path that is refused. */
 export const workspaceWrites = (settings: Writes, { root, home }: Places): readonly string[] =>
   settings.write
-    .map((input) => ({ written: input, path: posix.resolve(root, expandHome(input, home)) }))
+    .map((input) => ({ input, path: posix.resolve(root, expandHome(input, home)) }))
     .filter(({ path }) => isInside(path, root))
-    .map(({ written: input, path }) => {
+    .map(({ input, path }) => {
       const relative = posix.relative(root, path);
       const refusal = writeRefusal(input.endsWith('/') ? `${relative}/` : relative);
       return refusal === null ? relative : refuse(input, `expected ${refusal}`);
@@ -31,9 +31,9 @@ export const workspaceWrites = (settings: Writes, { root, home }: Places): reado
 /** Returns the absolute paths outside the workspace. Throws ProblemError `config_invalid` for a path that contains the workspace. */
 export const outsideWrites = (settings: Writes, { root, home }: Places): readonly string[] =>
   settings.write
-    .map((input) => ({ written: input, path: posix.resolve(root, expandHome(input, home)) }))
+    .map((input) => ({ input, path: posix.resolve(root, expandHome(input, home)) }))
     .filter(({ path }) => !isInside(path, root))
-    .map(({ written: input, path }) =>
+    .map(({ input, path }) =>
       isInside(root, path) ? refuse(input, 'it contains the workspace') : path,
     );
 

@@ -35,7 +35,7 @@ export const treeOf = ({ place, files }: Omit<Changed, 'ok'>): PlanTree =>
     (path) => {
       const text = files.get(path);
       return text === undefined
-        ? { why: `expected a file ${path}, but it does not exist` }
+        ? { reason: `expected a file ${path}, but it does not exist` }
         : { text };
     },
     (path) => path,
@@ -221,7 +221,8 @@ export class Edits {
   add(path: string, ...splices: readonly TextSplice[]): void {
     this.#splices.set(path, [...(this.#splices.get(path) ?? []), ...splices]);
   }
-  made({ place, files }: PlanTree): Changed & { readonly files: Map<string, string> } {
+  /** Returns the plan after all splices. */
+  applyTo({ place, files }: PlanTree): Changed & { readonly files: Map<string, string> } {
     const changed = new Map(files);
     for (const [path, splices] of this.#splices)
       changed.set(path, splice(changed.get(path) ?? '', splices));

@@ -17,7 +17,7 @@ import { isExpanded, phaseOf, type PlanTree } from './tree.js';
 
 export interface Revision extends Omit<ReplanRecord, 'phase' | 'at'> {
   readonly phase: number;
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** Describes what a replan has changed, in words and scores. */
@@ -85,7 +85,7 @@ export function withSection(
 }
 
 function entryOf(revision: Revision, time_ms: number): readonly string[] {
-  const { phase, action, trigger, forced, why: reason } = revision;
+  const { phase, action, trigger, forced, reason } = revision;
   const time = new Date(time_ms).toISOString().replace(/\.\d+Z$/, 'Z');
   return [
     `- **${time}** Phase ${phase}: \`${action}\` because of \`${trigger}\`${forced ? ' (forced past the limit)' : ''}`,

@@ -46,7 +46,7 @@ export {
   unticked,
 } from './tree.js';
 export type { ReplanAction } from '../../shared/plan.js';
-export { type Chosen, chosenBy, movePart } from './parts.js';
+export { type Choice, chosenBy, movePart } from './parts.js';
 export type { Fault, PlanFront } from './types.js';
 export { type UnfinishedTask, filesToMake, unfinishedTasks } from './unfinished.js';
 export { taskCommands, testingProtocols } from './test-commands.js';

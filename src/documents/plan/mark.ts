@@ -46,7 +46,7 @@ export function markPhase(
   for (const marker of OUTCOMES)
     if (marker !== mark.marker) edits.add(node.home, ...removeMarker(heading, marker));
   edits.add(node.home, ...addMarker(heading, mark.marker));
-  const changed = edits.made(tree);
+  const changed = edits.applyTo(tree);
   const main = mainFile(tree.place);
   changed.files.set(main, withProgress(changed.files.get(main) ?? '', main, mark.progress));
   // Only an expanded phase can be collapsed. For all others the plan need not be read again.
@@ -67,7 +67,7 @@ export function unmarkPhase(
     const done = textOf(part).tasks.filter((task) => task.done);
     edits.add(fileOfPart(part), ...done.map((task) => ticked(task, ' ')));
   }
-  const { files } = edits.made(tree);
+  const { files } = edits.applyTo(tree);
   if (tree.main.progress === null) return files;
   const main = mainFile(tree.place);
   return files.set(main, withProgress(files.get(main) ?? '', main, progress));

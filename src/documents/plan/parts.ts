@@ -11,18 +11,18 @@ const STAGES_INLINE = 3;
 /** A completed phase is collapsed if it has at most this number of tasks and a lower score. */
 const COLLAPSE = { tasks: 5, score: 6 } as const;
 
-export interface Chosen {
+export interface Choice {
   readonly phase: number;
   /** Null if the choice is the phase itself. */
   readonly stage: number | null;
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** Expands or collapses a phase, or one of its stages. */
 export function movePart(
   tree: PlanTree,
   verb: 'expand' | 'collapse',
-  { phase, stage }: Pick<Chosen, 'phase' | 'stage'>,
+  { phase, stage }: Pick<Choice, 'phase' | 'stage'>,
   values: Thresholds,
 ): Change {
   if (stage === null)
@@ -36,7 +36,7 @@ export function chosenBy(
   verb: 'expand' | 'collapse',
   kind: 'phase' | 'stage',
   values: Thresholds,
-): readonly Chosen[] {
+): readonly Choice[] {
   return tree.phases.flatMap((node) =>
     verb === 'expand' ? toExpand(node, kind, values) : toCollapse(node, kind, values),
   );
@@ -47,36 +47,36 @@ const numberOf = ({ part }: PartNode): number => part.heading.number;
 export const isOver = ({ part: { heading } }: PartNode): boolean =>
   heading.markers.includes('COMPLETED') || heading.markers.includes('SKIPPED');
 
-function toExpand(node: PartNode, kind: 'phase' | 'stage', values: Thresholds): readonly Chosen[] {
+function toExpand(node: PartNode, kind: 'phase' | 'stage', values: Thresholds): readonly Choice[] {
   const phase = numberOf(node);
   if (isOver(node)) return [];
   if (kind === 'phase') {
     const { above } = scoreReport(node, { values });
     return isExpanded(node) || above.length === 0
       ? []
-      : [{ phase, stage: null, why: above.join(', ') }];
+      : [{ phase, stage: null, reason: above.join(', ') }];
   }
   if (!isExpanded(node) || node.stages.length <= STAGES_INLINE) return [];
-  const why = `${node.stages.length} stages are more than ${STAGES_INLINE}`;
+  const reason = `${node.stages.length} stages are more than ${STAGES_INLINE}`;
   return node.stages
     .filter((stage) => !isExpanded(stage) && !isOver(stage))
-    .map((stage) => ({ phase, stage: numberOf(stage), why }));
+    .map((stage) => ({ phase, stage: numberOf(stage), reason }));
 }
 
 function toCollapse(
   node: PartNode,
   kind: 'phase' | 'stage',
   values: Thresholds,
-): readonly Chosen[] {
+): readonly Choice[] {
   const phase = numberOf(node);
   const tasks = tasksOf(node).length;
   const { score } = scoreReport(node, { values });
   const completed = node.part.heading.markers.includes('COMPLETED');
   if (!isExpanded(node) || !completed || tasks > COLLAPSE.tasks || score >= COLLAPSE.score)
     return [];
-  const why = `completed, with at most ${COLLAPSE.tasks} tasks and a score below ${COLLAPSE.score}`;
+  const reason = `completed, with at most ${COLLAPSE.tasks} tasks and a score below ${COLLAPSE.score}`;
   const expandedStages = node.stages.filter(isExpanded);
   if (kind === 'stage')
-    return expandedStages.map((stage) => ({ phase, stage: numberOf(stage), why }));
-  return expandedStages.length > 0 ? [] : [{ phase, stage: null, why }];
+    return expandedStages.map((stage) => ({ phase, stage: numberOf(stage), reason }));
+  return expandedStages.length > 0 ? [] : [{ phase, stage: null, reason }];
 }

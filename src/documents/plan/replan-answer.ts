@@ -71,20 +71,20 @@ export function checkReplan(
   value: unknown,
   actions: readonly ReplanAction[],
   phases: readonly number[],
-): Readonly<{ ok: true; replan: Replan } | { ok: false; why: string }> {
+): Readonly<{ ok: true; replan: Replan } | { ok: false; reason: string }> {
   const checked = replanSchema.safeParse(value);
   if (!checked.success) {
     const [issue] = checked.error.issues;
     const place = issue?.path.join('.') ?? '';
     return {
       ok: false,
-      why: `${place === '' ? 'the answer' : place}: expected ${issue?.message ?? 'a replan'}`,
+      reason: `${place === '' ? 'the answer' : place}: expected ${issue?.message ?? 'a replan'}`,
     };
   }
   const { data } = checked;
   if (!actions.includes(data.action))
-    return { ok: false, why: `expected one of ${actions.join(', ')}, received ${data.action}` };
+    return { ok: false, reason: `expected one of ${actions.join(', ')}, received ${data.action}` };
   if (!phases.includes(data.phase))
-    return { ok: false, why: `expected phase ${phases.join(' or ')}, received ${data.phase}` };
+    return { ok: false, reason: `expected phase ${phases.join(' or ')}, received ${data.phase}` };
   return { ok: true, replan: data };
 }

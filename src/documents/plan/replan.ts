@@ -131,7 +131,7 @@ function addPhase(
   });
   edits.add(mainFile(tree.place), { from: heading.from, to: heading.from, text });
   addDependency(tree, node, edits, number);
-  return edits.made(tree);
+  return edits.applyTo(tree);
 }
 
 /** Adds a phase after one that is already done and cannot wait for it any more. */
@@ -145,7 +145,7 @@ function addAfter(
   const lines = tasks.map((task) => `- [ ] ${task}`);
   const text = { number: highestOf(tree) + 1, name, objective, on, tasks: lines };
   putAfter(tree, node, edits, phaseText(tree, node.part.heading.level, text));
-  return edits.made(tree);
+  return edits.applyTo(tree);
 }
 
 function putAfter(tree: PlanTree, { part: { body } }: PartNode, edits: Edits, text: string): void {
@@ -169,7 +169,7 @@ function splitPhase(
   const source = tree.files.get(path) ?? '';
   const { tasks } = textOf(node);
   const numbers = parts.flatMap((part) => part.tasks);
-  const { of: tasksWith, unfit } = numberedTasks(tasks, requested, numbers);
+  const { tasksWith, unfit } = numberedTasks(tasks, requested, numbers);
   if (unfit !== undefined) return refused(path, heading.line, unfitText(unfit, phase));
   const linesOf = linesOfTasks(source, tasks);
   const moves = parts.map((part) => outermost(part.tasks.flatMap(tasksWith).map(linesOf)));
@@ -194,7 +194,7 @@ function splitPhase(
     if (other === node || dependenciesOf(other)?.on.includes(phase) !== true) continue;
     addDependency(tree, other, edits, first + parts.length - 1);
   }
-  return edits.made(tree);
+  return edits.applyTo(tree);
 }
 
 function updateTasks(
@@ -208,7 +208,7 @@ function updateTasks(
   const { tasks, body } = textOf(node);
   const { line } = node.part.heading;
   const numbers = [...change.map(({ task }) => task), ...remove];
-  const { of: tasksWith, unfit } = numberedTasks(tasks, requested, numbers);
+  const { tasksWith, unfit } = numberedTasks(tasks, requested, numbers);
   if (unfit !== undefined) return refused(path, line, unfitText(unfit, phase));
   if (add.length + numbers.length === 0)
     return refused(path, line, 'expected a task to add, change or remove');
@@ -221,7 +221,7 @@ function updateTasks(
     for (const task of tasksWith(number))
       if (!holds(removals, task)) edits.add(path, renameTask(source, task, text));
   if (add.length > 0) edits.add(path, addTasks(source, { tasks, body, eol: tree.main.eol }, add));
-  return edits.made(tree);
+  return edits.applyTo(tree);
 }
 
 /**
@@ -238,7 +238,7 @@ function numberedTasks(
   const unfit = numbers.find(
     (number, index) => (tasksWith(number)[0]?.done ?? true) || numbers.indexOf(number) < index,
   );
-  return { of: tasksWith, unfit };
+  return { tasksWith, unfit };
 }
 const unfitText = (task: number, phase: number): string =>
   `task ${task} of Phase ${phase} does not exist, is done, is named twice, or was changed since the replan was proposed`;

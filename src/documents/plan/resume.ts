@@ -46,7 +46,7 @@ export interface ResumeFacts {
   /** Whether the plan has a budget. */
   readonly bounded: boolean;
   /** ms since the epoch. */
-  readonly now: number;
+  readonly currentTime_ms: number;
 }
 
 const isOpen = ({ marker }: PhaseReading): boolean =>
@@ -60,7 +60,7 @@ const FINISHED: readonly PlanCheckpoint['status'][] = [
 
 /** Returns what the run takes over. Returns null if an earlier run left nothing that makes a difference. */
 export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
-  const { checkpoint: saved, holdsLast, hash, phases, committed, now } = facts;
+  const { checkpoint: saved, holdsLast, hash, phases, committed, currentTime_ms } = facts;
   const checkpoint = saved === null || FINISHED.includes(saved.status) ? null : saved;
   const history = checkpoint === null ? null : historyOf(checkpoint);
   const openPhases = phases.filter(isOpen).map((phase): ResumePhase => {
@@ -86,7 +86,7 @@ export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
     run: checkpoint?.step_key ?? null,
     why: [
       ...doubts,
-      ...(checkpoint === null || isNew ? [] : reasons(checkpoint, hash, holdsLast, now)),
+      ...(checkpoint === null || isNew ? [] : reasons(checkpoint, hash, holdsLast, currentTime_ms)),
     ],
     phases: openPhases,
     failures: history?.failures ?? [],
@@ -102,10 +102,10 @@ function reasons(
   checkpoint: PlanCheckpoint,
   hash: string,
   holdsLast: boolean,
-  now: number,
+  currentTime_ms: number,
 ): readonly string[] {
   const { status, tests_passing, last_error, plan_hash, last_commit, timestamp } = checkpoint;
-  const age_ms = now - Date.parse(timestamp);
+  const age_ms = currentTime_ms - Date.parse(timestamp);
   return [
     ...(status === 'in_progress' ? [] : [`it was ${status}`]),
     ...(tests_passing ? [] : ['its tests did not pass']),

@@ -25,7 +25,7 @@ export function parseTexts({ place, base, cwd, files }: PlanTexts): ParsedTexts 
   const read: ReadFile = (path) => {
     const file = files.get(path);
     if (file === undefined) missing.push(path);
-    return file ?? { why: 'it is not loaded yet' };
+    return file ?? { reason: 'it is not loaded yet' };
   };
   const show = (path: string): string => posix.relative(cwd, posix.join(base, path)) || path;
   return { tree: readTree(place, read, show), missing };

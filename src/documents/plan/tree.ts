@@ -93,7 +93,7 @@ export interface PlanTree {
   readonly notes: readonly Fault[];
 }
 /** Returns the text of a file, or the reason why it cannot be read. The path is relative to the folder with the plan. */
-export type ReadFile = (path: string) => { readonly text: string } | { readonly why: string };
+export type ReadFile = (path: string) => { readonly text: string } | { readonly reason: string };
 
 export const isExpanded = ({ part }: PartNode): boolean =>
   part.heading.markers.includes('EXPANDED');
@@ -113,7 +113,7 @@ export function readTree(
   const notes: Fault[] = [];
   const path = mainFile(place);
   const mainText = read(path);
-  if (!('text' in mainText)) faults.push({ file: show(path), line: 1, message: mainText.why });
+  if (!('text' in mainText)) faults.push({ file: show(path), line: 1, message: mainText.reason });
   const main = parsePlan('text' in mainText ? mainText.text : '', show(path));
   if ('text' in mainText) {
     files.set(path, mainText.text);
@@ -142,7 +142,7 @@ export function readTree(
     }
     const partText = read(see.path);
     if (!('text' in partText)) {
-      faults.push({ file: show(home), line: see.line, message: partText.why });
+      faults.push({ file: show(home), line: see.line, message: partText.reason });
       return null;
     }
     files.set(see.path, partText.text);

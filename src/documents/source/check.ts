@@ -41,7 +41,7 @@ type Code = 'job_invalid' | 'config_invalid';
 
 const keyName = (path: readonly PropertyKey[]): string => path.map(String).join('.');
 
-function findings(
+function findingsInFile(
   file: string,
   code: Code,
   lineOf: (path: readonly PropertyKey[]) => number,
@@ -88,7 +88,7 @@ type Parsed<S extends Shape> = { readonly [K in keyof S]?: z.output<S[K]> };
 export function checkKeys<S extends Shape>(
   map: Readonly<Record<string, unknown>>,
   shape: S,
-  found: Findings,
+  findings: Findings,
 ): Parsed<S> {
   const parsed: Record<string, unknown> = {};
   const unknown = Object.keys(map).filter((key) => !Object.hasOwn(shape, key));
@@ -96,20 +96,20 @@ export function checkKeys<S extends Shape>(
   for (const [key, value] of Object.entries(map)) {
     const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (schema === undefined) {
-      found.say([key], faults.get(key) ?? 'unknown key');
+      findings.say([key], faults.get(key) ?? 'unknown key');
       continue;
     }
     const result = schema.safeParse(value === null ? undefined : value);
     if (result.success && value !== null) parsed[key] = result.data;
-    else if (result.success) found.add([key], 'a value (or omit the key)', value);
+    else if (result.success) findings.add([key], 'a value (or omit the key)', value);
     else
       for (const issue of result.error.issues) {
         const path = [key, ...issue.path];
         if (issue.code !== 'unrecognized_keys')
-          found.add(path, issue.message, valueAt(value, issue.path));
+          findings.add(path, issue.message, valueAt(value, issue.path));
         else
           for (const [name, fault] of unknownKeys(issue.keys, issue.message.split(', ')))
-            found.say([...path, name], fault);
+            findings.say([...path, name], fault);
       }
   }
   return parsed as Parsed<S>;
@@ -136,15 +136,15 @@ export function readMap<S extends Shape>(source: string, shape: S, place: MapPla
     );
     return { ok: false as const, problems: messages.map((message) => problem(code, message)) };
   }
-  const found = findings(file, code, yaml.lineOf);
+  const findings = findingsInFile(file, code, yaml.lineOf);
   const value = yaml.value ?? {};
   const map = isRecord(value) ? value : null;
-  if (map === null) found.add([], what, value);
+  if (map === null) findings.add([], what, value);
   return {
     ok: true as const,
-    said: checkKeys(map ?? {}, shape, found),
+    keys: checkKeys(map ?? {}, shape, findings),
     map,
-    found,
+    findings,
     lineOf: yaml.lineOf,
   };
 }

@@ -7,7 +7,7 @@ import { findPhase, fullText, readTree } from '../../../src/documents/plan/tree.
 const tree = (files: Record<string, string>, inFolder = false) =>
   readTree(
     { stem: '010_demo', inFolder },
-    (path) => (files[path] === undefined ? { why: `no ${path}` } : { text: files[path] }),
+    (path) => (files[path] === undefined ? { reason: `no ${path}` } : { text: files[path] }),
     (path) => path,
   );
 const mark = (files: Record<string, string>, more: Partial<PhaseMark> = {}, inFolder = false) => {

@@ -276,7 +276,7 @@ describe('the revision history', () => {
     complexityBefore: 9.5,
     complexityAfter: 6.2,
     forced: false,
-    why: 'the schema\n## is <!-- missing',
+    reason: 'the schema\n## is <!-- missing',
   } as const;
   const at = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
   const ENTRY =

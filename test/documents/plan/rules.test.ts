@@ -83,6 +83,6 @@ describe('a replan as a model answers it', () => {
   ])('refuses %s', (_name, value, why) => {
     const checked = check(value);
     expect(checked).toMatchObject({ ok: false });
-    expect(checked.ok ? '' : checked.why).toMatch(why);
+    expect(checked.ok ? '' : checked.reason).toMatch(why);
   });
 });

@@ -92,7 +92,7 @@ export const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): Pl
     (path) => {
       const text = files.get(path);
       return text === undefined
-        ? { why: `expected a file ${path}, but it does not exist` }
+        ? { reason: `expected a file ${path}, but it does not exist` }
         : { text };
     },
     (path) => path,
