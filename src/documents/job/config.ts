@@ -11,6 +11,7 @@ import {
   type Guard,
   type Tolerance,
 } from '../../shared/formats.js';
+import { withoutUndefined } from '../../shared/absence.js';
 import { readMap, type checkKeys, type Findings } from '../source/check.js';
 import { cacheAtMost, DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { protectedBy } from './protected-paths.js';
@@ -218,15 +219,17 @@ function filledIn({ test_discovery, plan, worktree, ...settings }: Settings): Pr
     formats: Object.fromEntries(formats) as Record<Format, boolean>,
     tolerances: withoutUndefined(settings.tolerances ?? {}),
     guards: withoutUndefined(settings.guards ?? {}),
-    ...(test_discovery === 'trust' ? { trustsTests: true as const } : {}),
+    ...withoutUndefined({ trustsTests: test_discovery === 'trust' ? (true as const) : undefined }),
     protected: protectedBy({
       rules: values.rules,
       commands: [values.formatCommand ?? '', worktree?.setup ?? ''],
       protected: settings.protected ?? [],
       approvers: values.approvers,
     }),
-    ...(plan === undefined ? {} : { plan: withoutUndefined(plan) }),
-    ...(worktree === undefined ? {} : { worktree: withoutUndefined(worktree) }),
+    ...withoutUndefined({
+      plan: plan && withoutUndefined(plan),
+      worktree: worktree && withoutUndefined(worktree),
+    }),
     limits: withoutUndefined(settings.limits ?? {}),
   };
 }
@@ -236,20 +239,15 @@ function allModels(entries: NonNullable<Settings['models']>): Readonly<Record<st
   const models: Record<string, ModelEntry> = { ...DEFAULT_MODELS };
   for (const [name, entry] of Object.entries(entries)) {
     const before = Object.hasOwn(models, name) ? models[name] : undefined;
-    const own = Object.keys(withoutUndefined(entry)).some((key) => key.endsWith('_usd'));
-    const priced = own ? { priced: { source: 'emend.yaml', date: null } } : {};
+    const hasOwnPrice = Object.keys(withoutUndefined(entry)).some((key) => key.endsWith('_usd'));
+    const priced = withoutUndefined({
+      priced: hasOwnPrice ? { source: 'emend.yaml', date: null } : undefined,
+    });
     const cache = cacheAtMost(entry.input_usd);
     models[name] = { ...UNKNOWN_MODEL, ...cache, ...before, ...withoutUndefined(entry), ...priced };
   }
   return models;
 }
-
-type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
-};
-/** Returns the map without the keys that zod set to undefined, because `exactOptionalPropertyTypes` does not accept them. */
-const withoutUndefined = <T extends object>(map: T): Defined<T> =>
-  Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined)) as Defined<T>;
 
 /** Returns whether each of the 256 bytes is a character of its own. Emend can only edit files in such encodings byte by byte. */
 function isSingleByteEncoding(label: string): boolean {

@@ -146,7 +146,6 @@ function checkTogether(
   const hasFiles =
     isPresent('output_file') || (isPresent('output_files') && front.output_files?.length !== 0);
   const hasOutput = hasFiles || isPresent('output_dir');
-  const mode = front.mode ?? (hasOutput ? 'standard' : null);
   if (isPresent('output_file') && isPresent('output_files'))
     findings.say(
       ['output_files'],
@@ -162,12 +161,21 @@ function checkTogether(
       ['mode'],
       '`sequential` requires `output_file` or `output_files`, received neither',
     );
-  if (front.format !== undefined && (mode === 'standard' || mode === 'sequential'))
+  checkFormat(front, hasOutput, findings);
+}
+
+/** Reports a format in a mode that always writes whole files. */
+function checkFormat({ mode, format }: Front, hasOutput: boolean, findings: Findings): void {
+  if (format === undefined) return;
+  if (mode === undefined && hasOutput)
     findings.say(
       ['format'],
-      front.mode === undefined
-        ? `expected no \`format\` with output keys, which imply \`mode: standard\` (whole files), received ${front.format}; write \`mode: edit\`, or omit \`format\``
-        : `expected no \`format\` with \`mode: ${mode}\`, which always writes whole files, received ${front.format}`,
+      `expected no \`format\` with output keys, which imply \`mode: standard\` (whole files), received ${format}; write \`mode: edit\`, or omit \`format\``,
+    );
+  if (mode === 'standard' || mode === 'sequential')
+    findings.say(
+      ['format'],
+      `expected no \`format\` with \`mode: ${mode}\`, which always writes whole files, received ${format}`,
     );
 }
 

@@ -181,11 +181,8 @@ const wordsOf = (command: string): readonly string[] =>
   [...command.matchAll(/"([^"]*)"|'([^']*)'|[^\s"';&|()<>]+/g)].flatMap(
     ([word, double, single]) => {
       const inner = double ?? single;
-      return inner === undefined
-        ? [word]
-        : /\s/.test(inner)
-          ? [inner, ...inner.split(/\s+/)]
-          : [inner];
+      if (inner === undefined) return [word];
+      return /\s/.test(inner) ? [inner, ...inner.split(/\s+/)] : [inner];
     },
   );
 

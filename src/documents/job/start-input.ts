@@ -5,6 +5,7 @@
 import { posix } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { withoutUndefined } from '../../shared/absence.js';
 import { isBlobRef, isStepKey, type BlobRef } from '../../shared/ids.js';
 import type { Overrides } from '../../shared/limits.js';
 import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
@@ -213,8 +214,10 @@ function placeOf(parsed: PlaceKeys, findings: Findings): StartPlace | null {
     findings.add(['base'], 'a branch or a commit of the repository', undefined);
     return null;
   }
-  const onBranch = branch === undefined ? {} : { branch };
-  return { kind: 'repository', repository: { url: repository, base, ...onBranch } };
+  return {
+    kind: 'repository',
+    repository: { url: repository, base, ...withoutUndefined({ branch }) },
+  };
 }
 
 function jobOf(

@@ -35,23 +35,24 @@ export function anchorsOf(text: string, partOffset: number, body: Span, hasRest:
     counts.set(name, count + 1);
     return count;
   };
-  const placeOf = (from: number): string | null =>
-    from >= body.from && from < body.to ? 'inside' : hasRest ? 'outside' : null;
+  const placeOf = (from: number): string | null => {
+    if (from >= body.from && from < body.to) return 'inside';
+    return hasRest ? 'outside' : null;
+  };
   const add = (slug: string, key: string): void => {
     if (!keys.has(slug)) keys.set(slug, key);
     if (!slugs.has(key)) slugs.set(key, slug);
+  };
+  const keyOfHeading = (from: number, base: string): string | null => {
+    if (from === partOffset) return PART;
+    const place = placeOf(from);
+    return place === null ? null : `${place} ${base} ${occurrenceOf(`${place} ${base}`)}`;
   };
   const uniqueSlug = slugCounter();
   const headingSlugs = headings.map((heading) => ({ heading, base: slugOf(heading.text) }));
   const headingKeys = headingSlugs.map(({ heading, base }) => {
     const slug = uniqueSlug(base);
-    const place = placeOf(heading.from);
-    const key =
-      heading.from === partOffset
-        ? PART
-        : place === null
-          ? null
-          : `${place} ${base} ${occurrenceOf(`${place} ${base}`)}`;
+    const key = keyOfHeading(heading.from, base);
     if (key !== null) add(slug, key);
     return { heading, key };
   });
@@ -123,30 +124,79 @@ export function relocated(
 }
 
 function relocate(path: string, target: string, move: Relocation): string {
-  const { holder, file, way } = move;
+  const link = anchorLinkOf(path, target, move);
+  if (link === null) return target;
+  const { holder, way, after } = move;
+  const { key, fragment } = link;
+  const to = way === 'back' || key === undefined ? holder : (fileWith(after, key) ?? holder);
+  const anchor = anchorAt(fragment, key, after.get(to));
+  const newLink = link.isImplicit
+    ? implicitLink(path, link, { to, anchor }, move)
+    : explicitLink(path, link, { to, anchor }, move);
+  return newLink ?? target;
+}
+
+/** A link with an anchor to a file whose anchors are known. */
+interface AnchorLink {
+  /** Path of the link without its query and anchor. */
+  readonly bare: string;
+  readonly query: string;
+  readonly fragment: string;
+  /** Whether the link has no path, so that it leads into its own file. */
+  readonly isImplicit: boolean;
+  /** File to which the link leads before the move. */
+  readonly from: string;
+  /** Key of the anchor in that file. */
+  readonly key: string | undefined;
+}
+
+/** File and anchor to which a link leads after the move. */
+interface Destination {
+  readonly to: string;
+  readonly anchor: string;
+}
+
+/** Parses a link. Returns null if it has no anchor, or if the move does not affect its file. */
+function anchorLinkOf(path: string, target: string, move: Relocation): AnchorLink | null {
   const [, bare = '', query = '', fragment] = /^([^?#]*)(\?[^#]*)?#(.*)$/s.exec(target) ?? [];
   const isImplicit = bare === '' && query === '';
-  if (fragment === undefined || !(isImplicit || isRelative(target))) return target;
-  const isInside = path === holder || path === file;
+  if (fragment === undefined || !(isImplicit || isRelative(target))) return null;
   // Both texts are in the holder before they move out, and again after they move back.
-  const origin = isInside && way === 'out' ? holder : path;
+  const origin = isInside(path, move) && move.way === 'out' ? move.holder : path;
   const from = isImplicit ? origin : resolveLink(folderOf(path), bare);
-  const anchorsBefore = from === null ? undefined : move.before.get(from);
-  if (from === null || anchorsBefore === undefined) return target;
-  const key = anchorsBefore.keyOf.get(decoded(fragment));
-  const to = way === 'back' || key === undefined ? holder : (fileWith(move.after, key) ?? holder);
-  const anchor = anchorAt(fragment, key, move.after.get(to));
-  const here = way === 'back' && isInside ? holder : path;
-  if (isImplicit) {
-    if (key === undefined) return target;
-    return to === here ? anchor : urlOf(baseOf(to)) + anchor;
-  }
+  const anchors = from === null ? undefined : move.before.get(from);
+  if (from === null || anchors === undefined) return null;
+  return { bare, query, fragment, isImplicit, from, key: anchors.keyOf.get(decoded(fragment)) };
+}
+
+const isInside = (path: string, { holder, file }: Relocation): boolean =>
+  path === holder || path === file;
+
+/** Returns the new form of a link `#anchor`. Returns null if it stays unchanged. */
+function implicitLink(
+  path: string,
+  { key }: AnchorLink,
+  { to, anchor }: Destination,
+  move: Relocation,
+): string | null {
+  if (key === undefined) return null;
+  const fileOfLink = move.way === 'back' && isInside(path, move) ? move.holder : path;
+  return to === fileOfLink ? anchor : urlOf(baseOf(to)) + anchor;
+}
+
+/** Returns the new form of a link `file.md#anchor`. Returns null if it stays unchanged. */
+function explicitLink(
+  path: string,
+  { bare, query, from }: AnchorLink,
+  { to, anchor }: Destination,
+  move: Relocation,
+): string | null {
   const newPath = replaceFileName(bare, from, to);
-  if (newPath === null) return target;
+  if (newPath === null) return null;
   const rest = query + anchor;
-  if (!isInside) return newPath + rest;
-  if (path === holder && from === to) return bare + rest;
-  if (way === 'out') return `./${newPath}${rest}`;
+  if (!isInside(path, move)) return newPath + rest;
+  if (path === move.holder && from === to) return bare + rest;
+  if (move.way === 'out') return `./${newPath}${rest}`;
   if (bare === urlOf(baseOf(from)) && query === '') return anchor;
   return (newPath.startsWith('./') ? newPath.slice(2) : newPath) + rest;
 }

@@ -95,83 +95,143 @@ const OPAQUE = new Set([
   'ProcessingInstructionBlock',
 ]);
 
+type SyntaxNode = Parameters<
+  NonNullable<Parameters<ReturnType<typeof markdown.parse>['iterate']>[0]['enter']>
+>[0];
+
+/** The lists of the outline while the syntax tree is walked, and the nesting of the current node. */
+interface Walk {
+  readonly source: string;
+  /** Difference between an offset in the document and the same place in the parsed text. */
+  readonly skip: number;
+  readonly lines: Outline['lines'];
+  readonly headings: Heading[];
+  readonly tasks: (Task & { from: number })[];
+  readonly links: Link[];
+  readonly definitions: Definition[];
+  readonly uses: Use[];
+  readonly ids: HtmlTags['ids'][number][];
+  readonly opaque: Span[];
+  openFence: number | null;
+  excess: Outline['excess'];
+  depth: number;
+  listItems: number;
+  quotations: number;
+}
+
 /** Reads the outline of a document. `skip` is the offset at which the Markdown begins, after a byte order mark and the front matter. */
 export function readMarkdown(source: string, skip = 0): Outline {
   // The parser knows only LF, and the replacement keeps all offsets.
   const text = source.slice(skip).replace(/\r\n/g, ' \n').replace(/\r/g, '\n');
-  const lines = lineIndex(source);
-  const headings: Heading[] = [];
-  const tasks: (Task & { from: number })[] = [];
-  const links: Link[] = [];
-  const definitions: Definition[] = [];
-  const uses: Use[] = [];
-  const ids: HtmlTags['ids'][number][] = [];
-  const opaque: Span[] = [];
-  let openFence: number | null = null;
-  let excess: Outline['excess'] = null;
-  let depth = 0;
-  let items = 0;
-  let quotes = 0;
+  const walk: Walk = {
+    source,
+    skip,
+    lines: lineIndex(source),
+    headings: [],
+    tasks: [],
+    links: [],
+    definitions: [],
+    uses: [],
+    ids: [],
+    opaque: [],
+    openFence: null,
+    excess: null,
+    depth: 0,
+    listItems: 0,
+    quotations: 0,
+  };
   markdown.parse(text).iterate({
-    enter: ({ name, from, to, node }) => {
-      const span = { from: from + skip, to: to + skip };
-      if (depth === 1 && /^(ATX|Setext)Heading\d$/.test(name))
-        headings.push(headingAt(source, name, span, lines.lineOf));
-      else if (name === 'ListItem') items += 1;
-      else if (name === 'Blockquote') quotes += 1;
-      else if (name === 'TaskMarker' && quotes === 0)
-        tasks.push(taskAt(source, span, items - 1, lines.lineOf));
-      else if (name === 'URL' && isLinkTarget(node.parent?.name)) {
-        const link = linkAt(source, span);
-        if (node.parent?.name !== 'LinkReference' || !isFootnote(source, node.parent.from + skip))
-          links.push(link);
-      } else if (name === 'LinkReference') {
-        const parts = node
-          .getChildren('LinkLabel')
-          .concat(node.getChildren('URL'), node.getChildren('LinkTitle'));
-        const [label = '', ...rest] = parts.map((part) =>
-          foldBlanks(source.slice(part.from + skip, part.to + skip)),
-        );
-        if (!isFootnote(source, span.from))
-          definitions.push({
-            label: labelOf(label),
-            from: span.from,
-            line: `${label}: ${rest.join(' ')}`,
-          });
-      } else if ((name === 'Link' || name === 'Image') && node.getChild('URL') === null) {
-        const label = node.getChild('LinkLabel');
-        const explicitLabel =
-          label === null || label.to - label.from <= 2
-            ? null
-            : source.slice(label.from + skip, label.to + skip);
-        const end = label !== null && explicitLabel === null ? label.from + skip : span.to;
-        uses.push({
-          label: labelOf(explicitLabel ?? source.slice(span.from, end).replace(/^!/, '')),
-          from: span.from,
-        });
-      } else if (name === 'HTMLTag' || name === 'HTMLBlock') {
-        const tags = readHtml(source, span);
-        for (const address of tags.links)
-          links.push({ ...address, target: source.slice(address.from, address.to) });
-        ids.push(...tags.ids);
-      }
-      const message = EXCESSES[name];
-      if (message !== undefined) excess ??= { from: span.from, message };
-      if (OPAQUE.has(name)) opaque.push(span);
-      if (name === 'FencedCode' && depth === 1 && node.getChildren('CodeMark').length < 2)
-        openFence = span.from;
-      depth += 1;
+    enter: (node) => {
+      enterNode(walk, node);
+      walk.depth += 1;
     },
     leave: ({ name }) => {
-      depth -= 1;
-      if (name === 'ListItem') items -= 1;
-      else if (name === 'Blockquote') quotes -= 1;
+      walk.depth -= 1;
+      if (name === 'ListItem') walk.listItems -= 1;
+      else if (name === 'Blockquote') walk.quotations -= 1;
     },
   });
+  const { headings, tasks, links, definitions, uses, ids, opaque, openFence, excess, lines } = walk;
   return { headings, tasks, links, definitions, uses, ids, opaque, openFence, excess, lines };
 }
 
-const isLinkTarget = (parent: string | undefined): boolean =>
+function enterNode(walk: Walk, node: SyntaxNode): void {
+  const { name } = node;
+  const span = { from: node.from + walk.skip, to: node.to + walk.skip };
+  if (walk.depth === 1 && /^(ATX|Setext)Heading\d$/.test(name))
+    walk.headings.push(headingAt(walk.source, name, span, walk.lines.lineOf));
+  READERS[name]?.(walk, span, node);
+  const message = EXCESSES[name];
+  if (message !== undefined) walk.excess ??= { from: span.from, message };
+  if (OPAQUE.has(name)) walk.opaque.push(span);
+}
+
+/** Readers of the nodes that belong to the outline, by the name of the node. */
+const READERS: Readonly<Record<string, (walk: Walk, span: Span, node: SyntaxNode) => void>> = {
+  ListItem: (walk) => {
+    walk.listItems += 1;
+  },
+  Blockquote: (walk) => {
+    walk.quotations += 1;
+  },
+  TaskMarker: ({ source, tasks, quotations, listItems, lines }, span) => {
+    if (quotations === 0) tasks.push(taskAt(source, span, listItems - 1, lines.lineOf));
+  },
+  URL: readUrl,
+  LinkReference: readDefinition,
+  Link: readUse,
+  Image: readUse,
+  HTMLTag: readTags,
+  HTMLBlock: readTags,
+  FencedCode: (walk, span, { node }) => {
+    if (walk.depth === 1 && node.getChildren('CodeMark').length < 2) walk.openFence = span.from;
+  },
+};
+
+function readUrl({ source, skip, links }: Walk, span: Span, { node }: SyntaxNode): void {
+  const { parent } = node;
+  if (parent === null || !isLinkTarget(parent.name)) return;
+  if (parent.name !== 'LinkReference' || !isFootnote(source, parent.from + skip))
+    links.push(linkAt(source, span));
+}
+
+function readDefinition(
+  { source, skip, definitions }: Walk,
+  { from }: Span,
+  { node }: SyntaxNode,
+): void {
+  if (isFootnote(source, from)) return;
+  const parts = node
+    .getChildren('LinkLabel')
+    .concat(node.getChildren('URL'), node.getChildren('LinkTitle'));
+  const [label = '', ...rest] = parts.map((part) =>
+    foldBlanks(source.slice(part.from + skip, part.to + skip)),
+  );
+  definitions.push({ label: labelOf(label), from, line: `${label}: ${rest.join(' ')}` });
+}
+
+/** Reads the use of a label. In `[text][]` and `[text]` the text is the label. */
+function readUse({ source, skip, uses }: Walk, { from, to }: Span, { node }: SyntaxNode): void {
+  if (node.getChild('URL') !== null) return;
+  const label = node.getChild('LinkLabel');
+  const explicitLabel =
+    label === null || label.to - label.from <= 2
+      ? null
+      : source.slice(label.from + skip, label.to + skip);
+  const end = label !== null && explicitLabel === null ? label.from + skip : to;
+  uses.push({
+    label: labelOf(explicitLabel ?? source.slice(from, end).replace(/^!/, '')),
+    from,
+  });
+}
+
+function readTags({ source, links, ids }: Walk, span: Span): void {
+  const tags = readHtml(source, span);
+  for (const { from, to } of tags.links) links.push({ from, to, target: source.slice(from, to) });
+  ids.push(...tags.ids);
+}
+
+const isLinkTarget = (parent: string): boolean =>
   parent === 'Link' || parent === 'Image' || parent === 'LinkReference';
 
 const foldBlanks = (text: string): string => text.replace(/\s+/g, ' ').trim();

@@ -171,7 +171,28 @@ function phasesOf(reading: Reading): readonly Part[] {
   const phases = all.filter(
     (heading): heading is PartHeading => heading?.kind === 'phase' && heading.level === level,
   );
-  for (const heading of outline.headings) {
+  checkPhaseHeadings(reading, level);
+  if (phases.length === 0) {
+    // A heading that was read as text or as code may be the cause, so the notes become faults.
+    reading.faults.push(...reading.notes);
+    fault(reading, 0, `${EXPECTED_PHASE}, found none`);
+  }
+  if (phases.length > PLAN_PHASES) {
+    fault(
+      reading,
+      phases[PLAN_PHASES]?.from ?? 0,
+      `expected at most ${PLAN_PHASES} phases, received ${phases.length}`,
+    );
+    return [];
+  }
+  const parts = phases.map((heading) => ({ heading, ...partOf(reading, heading, source.length) }));
+  for (const { body } of parts) noteText(reading, body);
+  return parts;
+}
+
+/** Reports headings that look like a phase but are none, phases at another level, and unknown markers. `level` is that of the first phase. */
+function checkPhaseHeadings(reading: Reading, level: number | undefined): void {
+  for (const heading of reading.outline.headings) {
     const part = partHeading(heading);
     // The author probably meant a phase.
     if (part === null && /^phase[ \t]*\d/i.test(heading.text))
@@ -193,22 +214,6 @@ function phasesOf(reading: Reading): readonly Part[] {
         `[${unexpectedMarker(part) ?? ''}] is not a marker; treated as part of the name`,
       );
   }
-  if (phases.length === 0) {
-    // A heading that was read as text or as code may be the cause, so the notes become faults.
-    reading.faults.push(...reading.notes);
-    fault(reading, 0, `${EXPECTED_PHASE}, found none`);
-  }
-  if (phases.length > PLAN_PHASES) {
-    fault(
-      reading,
-      phases[PLAN_PHASES]?.from ?? 0,
-      `expected at most ${PLAN_PHASES} phases, received ${phases.length}`,
-    );
-    return [];
-  }
-  const parts = phases.map((heading) => ({ heading, ...partOf(reading, heading, source.length) }));
-  for (const { body } of parts) noteText(reading, body);
-  return parts;
 }
 
 const COUNTER =
@@ -272,14 +277,7 @@ export function readPartFile(
   const reading = readDocument(source, displayName);
   const { outline, fields } = reading;
   const title = outline.headings[0];
-  const part = title === undefined ? null : partHeading(title);
-  const expectedTitle = `${expected.kind === 'phase' ? 'Phase' : 'Stage'} ${expected.number}`;
-  if (part?.kind !== expected.kind || part.number !== expected.number || part.level !== 1)
-    fault(
-      reading,
-      title?.from ?? 0,
-      `expected the title \`# ${expectedTitle}: ${expected.name}\`, received ${title === undefined ? 'no heading' : JSON.stringify(source.slice(title.from, title.to).slice(0, 80))}`,
-    );
+  checkTitle(reading, title, expected);
   const line = /^<!-- emend:body -->[ \t]*(?:\r\n|\n|\r|$)/m.exec(source);
   if (line === null) note(reading, 0, `expected a line ${BODY_LINE} above the text to move back`);
   const headerEnd = line?.index ?? endOfFields(source, title?.to ?? 0, fields);
@@ -302,6 +300,22 @@ export function readPartFile(
     body,
     hasBodyLine: line !== null,
   };
+}
+
+/** Reports a title that does not belong to the expected part. */
+function checkTitle(reading: Reading, title: Heading | undefined, expected: PartHeading): void {
+  const part = title === undefined ? null : partHeading(title);
+  if (part?.kind === expected.kind && part.number === expected.number && part.level === 1) return;
+  const expectedTitle = `${expected.kind === 'phase' ? 'Phase' : 'Stage'} ${expected.number}`;
+  const received =
+    title === undefined
+      ? 'no heading'
+      : JSON.stringify(reading.source.slice(title.from, title.to).slice(0, 80));
+  fault(
+    reading,
+    title?.from ?? 0,
+    `expected the title \`# ${expectedTitle}: ${expected.name}\`, received ${received}`,
+  );
 }
 
 /** Returns the offset after the fields below the title. Only blank lines may be between the fields. */

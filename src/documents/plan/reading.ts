@@ -250,9 +250,14 @@ const LIKE_DEPENDENCIES =
 
 /** Notes each line that looks like a field or a task of a phase or its stages, but is read as text. */
 export function noteText(reading: Reading, body: Span): void {
-  const { source, outline } = reading;
-  const [tasks, fields] = [within(outline.tasks, body), within(reading.fields, body)];
-  const structuredLines = new Set([...tasks, ...fields].map(({ line }) => line));
+  const tasks = within(reading.outline.tasks, body);
+  const fields = within(reading.fields, body);
+  noteFieldNames(reading, fields);
+  noteLines(reading, body, new Set([...tasks, ...fields].map(({ line }) => line)));
+}
+
+/** Notes each field whose name is similar to the name of a known field. */
+function noteFieldNames(reading: Reading, fields: readonly Field[]): void {
   for (const { name, from } of fields) {
     const near = /^depend(?:ency|s on)$/i.test(name)
       ? 'Dependencies'
@@ -260,6 +265,11 @@ export function noteText(reading: Reading, body: Span): void {
     if (near !== null && near.toLowerCase() !== name.toLowerCase())
       note(reading, from, `**${name}** is treated as text; did you mean **${near}**?`);
   }
+}
+
+/** Notes each other line that looks like a task or like dependencies. `structuredLines` are the lines of tasks and fields. */
+function noteLines(reading: Reading, body: Span, structuredLines: ReadonlySet<number>): void {
+  const { source, outline } = reading;
   const { starts, lineOf } = outline.lines;
   for (let line = lineOf(body.from); (starts[line - 1] ?? body.to) < body.to; line += 1) {
     const from = starts[line - 1] ?? 0;

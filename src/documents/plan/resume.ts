@@ -19,6 +19,7 @@ import type {
   PlanSpent,
   ReplanRecord,
 } from '../../shared/plan.js';
+import { withoutNulls } from '../../shared/absence.js';
 
 // bound: Maximum age of a checkpoint that is taken over without a question, if there is no other reason to ask.
 const CHECKPOINT_FRESH_MS = 7 * 24 * 3_600_000;
@@ -60,50 +61,56 @@ const FINISHED: readonly PlanCheckpoint['status'][] = [
 
 /** Returns what the run takes over. Returns null if an earlier run left nothing that makes a difference. */
 export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
-  const { checkpoint: saved, holdsLast, hash, phases, committed, currentTime_ms } = facts;
-  const checkpoint = saved === null || FINISHED.includes(saved.status) ? null : saved;
-  const history = checkpoint === null ? null : historyOf(checkpoint);
-  const openPhases = phases.filter(isOpen).map((phase): ResumePhase => {
+  const checkpoint = openCheckpoint(facts.checkpoint);
+  const history = checkpoint === null ? NO_HISTORY : historyOf(checkpoint);
+  const phases = openPhases(facts, history);
+  const marks = [...new Set([...history.marks, ...facts.marks])];
+  const spent = checkpoint === null ? null : facts.spent;
+  const hasNews = phases.some(hasHistory) || facts.committed.length + history.reports.length > 0;
+  const countsSpending = facts.bounded && spent !== null && phases.length > 0;
+  if (!hasNews && marks.length === 0 && !countsSpending) return null;
+  const doubts = facts.committed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
+  return {
+    run: history.run,
+    why: hasNews ? [...doubts, ...reasonsToAsk(checkpoint, facts)] : doubts,
+    phases,
+    failures: history.failures,
+    replans: history.replans,
+    commits: history.commits,
+    ...withoutNulls({ reports: nonEmpty(history.reports), marks: nonEmpty(marks), spent }),
+  };
+}
+
+const nonEmpty = <T>(items: readonly T[]): readonly T[] | null =>
+  items.length === 0 ? null : items;
+
+/** Returns the checkpoint of a run that did not end by itself. */
+const openCheckpoint = (checkpoint: PlanCheckpoint | null): PlanCheckpoint | null =>
+  checkpoint === null || FINISHED.includes(checkpoint.status) ? null : checkpoint;
+
+/** Returns the phases that are still open in the document, with their commits and their history. */
+const openPhases = (
+  { phases, committed }: ResumeFacts,
+  history: PlanHistory,
+): readonly ResumePhase[] =>
+  phases.filter(isOpen).map((phase): ResumePhase => {
     const earlier = committed.find(({ id }) => id === phase.id);
     return {
       id: phase.id,
       committed: earlier === undefined ? null : { commit: earlier.commit, tests: earlier.tests },
-      ...(history?.of(phase) ?? NOTHING),
+      ...history.ofPhase(phase),
     };
   });
-  const hasHistory = openPhases.some(
-    ({ replans, failures, complexity, forceSpent }) =>
-      replans > 0 || forceSpent || failures.length > 0 || complexity !== null,
-  );
-  const spent = checkpoint === null ? null : facts.spent;
-  const reports = checkpoint?.reports ?? [];
-  const isNew = !hasHistory && committed.length === 0 && reports.length === 0;
-  const marks = [...new Set([...(checkpoint?.marks ?? []), ...facts.marks])];
-  if (isNew && marks.length === 0 && !(facts.bounded && spent !== null && openPhases.length > 0))
-    return null;
-  const doubts = committed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
-  return {
-    run: checkpoint?.step_key ?? null,
-    why: [
-      ...doubts,
-      ...(checkpoint === null || isNew ? [] : reasons(checkpoint, hash, holdsLast, currentTime_ms)),
-    ],
-    phases: openPhases,
-    failures: history?.failures ?? [],
-    replans: history?.replans ?? [],
-    commits: checkpoint?.commit_history ?? [],
-    ...(reports.length === 0 ? {} : { reports }),
-    ...(marks.length === 0 ? {} : { marks }),
-    ...(spent === null ? {} : { spent }),
-  };
-}
 
-function reasons(
-  checkpoint: PlanCheckpoint,
-  hash: string,
-  holdsLast: boolean,
-  currentTime_ms: number,
+const hasHistory = ({ replans, failures, complexity, forceSpent }: ResumePhase): boolean =>
+  replans > 0 || forceSpent || failures.length > 0 || complexity !== null;
+
+/** Returns the reasons to ask before a checkpoint counts. Each is a clause about the earlier run. */
+function reasonsToAsk(
+  checkpoint: PlanCheckpoint | null,
+  { hash, holdsLast, currentTime_ms }: ResumeFacts,
 ): readonly string[] {
+  if (checkpoint === null) return [];
   const { status, tests_passing, last_error, plan_hash, last_commit, timestamp } = checkpoint;
   const age_ms = currentTime_ms - Date.parse(timestamp);
   return [
@@ -121,11 +128,28 @@ function reasons(
 type PhaseHistory = Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures' | 'complexity'>;
 const NOTHING: PhaseHistory = { replans: 0, forceSpent: false, failures: [], complexity: null };
 
+/** The history of an earlier run of the plan. */
+interface PlanHistory extends Pick<ResumePoint, 'run' | 'failures' | 'replans' | 'commits'> {
+  readonly reports: NonNullable<ResumePoint['reports']>;
+  readonly marks: NonNullable<ResumePoint['marks']>;
+  /** Returns the history of one phase. */
+  readonly ofPhase: (phase: PhaseReading) => PhaseHistory;
+}
+const NO_HISTORY: PlanHistory = {
+  run: null,
+  failures: [],
+  replans: [],
+  commits: [],
+  reports: [],
+  marks: [],
+  ofPhase: () => NOTHING,
+};
+
 /**
  * Returns the history that a checkpoint has of each phase. Its records have the numbers that the phases had at that time, and its list of phases
  * connects them with the phases of today.
  */
-function historyOf({ phases: numbers, ...checkpoint }: PlanCheckpoint) {
+function historyOf({ phases: numbers, ...checkpoint }: PlanCheckpoint): PlanHistory {
   const { test_failure_history, replan_history, phase_replan_count, complexity_evaluations } =
     checkpoint;
   const idOf = (number: unknown): string =>
@@ -152,9 +176,13 @@ function historyOf({ phases: numbers, ...checkpoint }: PlanCheckpoint) {
     at: Date.parse(String(record.timestamp)),
   }));
   return {
+    run: checkpoint.step_key,
     failures,
     replans,
-    of: (phase: PhaseReading): PhaseHistory => {
+    commits: checkpoint.commit_history,
+    reports: checkpoint.reports ?? [],
+    marks: checkpoint.marks ?? [],
+    ofPhase: (phase: PhaseReading): PhaseHistory => {
       const before = numbers.find(({ id }) => id === phase.id);
       if (before === undefined) return NOTHING;
       const lastReplan_ms =

@@ -38,6 +38,8 @@ const KEYWORDS: readonly { readonly words: readonly string[]; readonly weight: n
 ];
 const PER_POINT = 5;
 const TESTS_VALUE = 2;
+/** Scores below this have the label Low. */
+const LOW_BELOW = 5;
 /** Words that ask for extensive tests: `comprehensive testing`, `full test coverage`, `80%+ coverage`. */
 const EXTENSIVE =
   /\b(?:extensive|comprehensive|thorough|exhaustive|full)\s+(?:[\w-]+\s+){0,2}(?:tests?|testing|coverage)\b|\b(?:[89]\d|100)\s*%\s*(?:\+\s*)?(?:[\w-]+\s+)?coverage\b/i;
@@ -119,8 +121,10 @@ export function filesIn(prose: string): readonly string[] {
 }
 
 /** Returns the label of a score: Low below 5, High from the expansion threshold on, and Medium between them. */
-export const labelOf = (score: number, expansion: number): 'Low' | 'Medium' | 'High' =>
-  score >= expansion ? 'High' : score >= Math.min(5, expansion) ? 'Medium' : 'Low';
+export function labelOf(score: number, expansion: number): 'Low' | 'Medium' | 'High' {
+  if (score >= expansion) return 'High';
+  return score >= Math.min(LOW_BELOW, expansion) ? 'Medium' : 'Low';
+}
 
 // The second score of a phase comes from a model. It is compared with the threshold score, and one of the two or their mean counts. Pure.
 

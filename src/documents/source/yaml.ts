@@ -77,14 +77,13 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
     return { ok: true, value, lineOf: (path) => positionOf(offsetOf(document, path)).line };
   } catch (error) {
     // `yaml` throws for an alias without an anchor, for too many aliases, and if the nesting exhausts the stack.
-    const message =
-      error instanceof RangeError
-        ? 'nested too deeply'
-        : error instanceof Error
-          ? error.message
-          : String(error);
-    return { ok: false, faults: [{ ...top, message }] };
+    return { ok: false, faults: [{ ...top, message: messageOf(error) }] };
   }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof RangeError) return 'nested too deeply';
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Returns the first offset at which maps and lists are nested too deeply. Returns null if there is none. */
