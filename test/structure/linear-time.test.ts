@@ -5,12 +5,13 @@ import { expect, test } from '@jest/globals';
 
 import { refusedBySandbox } from '../../src/activities/step/sandbox.js';
 import { anchorsOf } from '../../src/documents/plan/anchors.js';
-import { parsePlan } from '../../src/documents/plan/parse.js';
-import { filesIn, scoreOf, sectionIn } from '../../src/documents/plan/score.js';
-import { unticked } from '../../src/documents/plan/tree.js';
+import { parsePlan } from '../../src/documents/plan/parse-plan.js';
+import { filesIn, scoreOf } from '../../src/documents/plan/score.js';
+import { sectionIn } from '../../src/documents/plan/thresholds.js';
+import { unticked } from '../../src/documents/plan/plan-tree.js';
 import { claimedUnfinished } from '../../src/shared/unfinished.js';
 import { parseConfig, parseJob } from '../../src/documents/job/index.js';
-import { firstHeading } from '../../src/documents/source/yaml.js';
+import { firstHeading } from '../../src/documents/source/first-heading.js';
 import { elisionReasons } from '../../src/edits/locate/elision.js';
 import { openingFence } from '../../src/edits/text/fence.js';
 import { withoutThinking } from '../../src/edits/thinking/index.js';

@@ -1,23 +1,23 @@
 /** Reads `emend.yaml` into a `ProjectConfig` in which every default is filled in. docs/configuration.md describes the keys. */
 import { posix } from 'node:path';
 import { z } from 'zod';
-import ignore from 'ignore';
+import { isSingleByteEncoding } from './encodings.js';
+import { DEFAULT_MODEL, cacheAtMost, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
+import { protectedBy } from './protected-paths.js';
+import type { Checked, ModelEntry, ProjectConfig } from './types.js';
+import { isRelativeWrite, writeRefusal } from './write-paths.js';
+import { readMap, type Findings, type checkKeys } from '../source/check.js';
+import * as schema from '../source/schemas.js';
+import { withoutUndefined } from '../../shared/absence.js';
 import {
   FORMATS,
   GUARDS,
-  TOLERANCES,
   SEVERITIES,
+  TOLERANCES,
   type Format,
   type Guard,
   type Tolerance,
 } from '../../shared/formats.js';
-import { withoutUndefined } from '../../shared/absence.js';
-import { readMap, type checkKeys, type Findings } from '../source/check.js';
-import { cacheAtMost, DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
-import { protectedBy } from './protected-paths.js';
-import { isRelativeWrite, writeRefusal } from './write-paths.js';
-import * as schema from '../source/schemas.js';
-import type { Checked, ModelEntry, ProjectConfig } from './types.js';
 
 const price = (() => {
   const what = 'US dollars per million tokens, from 0 to 100000, or null where it is not known';
@@ -25,8 +25,11 @@ const price = (() => {
     .union([z.number(), z.null()], { error: what })
     .refine((value) => value === null || (value >= 0 && value <= 100_000), { error: what });
 })();
+
 const size = schema.wholeNumber(1, 100_000_000, 'tokens');
+
 const FORMAT_LIST = `a list of one or more of ${FORMATS.join(', ')}`;
+
 const modelMap = schema.mapOf(
   {
     input_usd: price.optional(),
@@ -43,7 +46,9 @@ const modelMap = schema.mapOf(
   },
   'a map of prices, sizes, thinking and formats',
 );
+
 const modelName = schema.text('the name of a model');
+
 const route = schema.mapOf(
   {
     category: schema.text('a category, as text').optional(),
@@ -53,9 +58,13 @@ const route = schema.mapOf(
   },
   'a map with `model`',
 );
+
 const command = schema.text('a command, as text that is not empty');
+
 const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
+
 const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
+
 /** Returns the schema of a map in which each of these names is optional and has a value of the same schema. */
 const mapFrom = <Name extends string, Value extends z.ZodType>(
   names: readonly Name[],
@@ -74,6 +83,7 @@ const threshold = (what: string) =>
   z
     .number({ error: what })
     .refine((value) => Number.isFinite(value) && value >= 0 && value <= 1000, { error: what });
+
 const PLAN = {
   expansion: threshold('a score from 0 to 1000').optional(),
   tasks: threshold('a number of tasks from 0 to 1000').optional(),
@@ -84,6 +94,7 @@ const PLAN = {
 
 const VARIABLE =
   'the name of a variable that commands may see: none of ANTHROPIC_…, EMEND_… and TEMPORAL_…';
+
 const variable = z
   .string({ error: VARIABLE })
   .regex(/^(?!(ANTHROPIC|EMEND|TEMPORAL)_)[A-Za-z_]\w*$/i, { error: VARIABLE });
@@ -140,6 +151,7 @@ const SHAPE = {
   worktree: schema.mapOf({ setup: command.optional() }, 'a map of setup'),
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
+
 type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;
 
 /** Names of the keys. A test checks that docs/configuration.md describes exactly these. */
@@ -248,22 +260,3 @@ function allModels(entries: NonNullable<Settings['models']>): Readonly<Record<st
   }
   return models;
 }
-
-/** Returns whether each of the 256 bytes is a character of its own. Emend can only edit files in such encodings byte by byte. */
-function isSingleByteEncoding(label: string): boolean {
-  try {
-    const characters = new TextDecoder(label).decode(
-      Uint8Array.from({ length: 256 }, (_, byte) => byte),
-    );
-    return characters.length === 256 && new Set(Array.from(characters)).size === 256;
-  } catch {
-    return false;
-  }
-}
-
-/** Returns the encoding that `encodings:` names for a file. The first pattern that matches the path decides. */
-export const encodingOf = (
-  { encodings }: Pick<ProjectConfig, 'encodings'>,
-  path: string,
-): string | undefined =>
-  encodings.find(({ pattern }) => ignore().add(pattern).ignores(path))?.encoding;

@@ -9,7 +9,7 @@ import type { Target } from '../../shared/step-activities.js';
 // bound: Bytes of one token of a whole file, at least (3.3 to 4.4 in source code). A response of N tokens holds a file of N times as many bytes.
 const RESPONSE_TOKEN_BYTES = 3;
 
-export type FileSize = Pick<Target, 'lines' | 'bytes' | 'isNew'>;
+type FileSize = Pick<Target, 'lines' | 'bytes' | 'isNew'>;
 export interface FormatChoiceInput extends FileSize {
   readonly job: Pick<Job, 'mode' | 'format' | 'outputFiles' | 'outputDir'>;
   readonly config: Pick<ProjectConfig, 'formats'>;
@@ -17,7 +17,7 @@ export interface FormatChoiceInput extends FileSize {
 }
 
 /** The mode of a job and the format that it forces. `forced` is null if the size of each file decides. */
-export interface FormatPolicy {
+interface FormatPolicy {
   readonly mode: JobMode | null;
   readonly forced: Format | null;
 }

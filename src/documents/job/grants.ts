@@ -6,7 +6,7 @@ import type { SandboxSettings } from '../source/schemas.js';
 import type { Job, ProjectConfig } from './types.js';
 
 /** The keys that `emend.yaml`, a job and the front matter of a plan have in common. A key that is not set is absent or null. */
-export type Grantor = Partial<
+type Grantor = Partial<
   Pick<
     Job,
     'contextFiles' | 'sandbox' | 'approval' | 'secrets' | 'create' | 'test' | 'baseline' | 'model'

@@ -23,7 +23,7 @@ export function resolveLimits(
 export const totalChunks = (limits: Limits, files: number): number =>
   limits.maxTotalChunks ?? Math.max(10, 2 * files);
 
-export type Setting =
+type Setting =
   | { readonly kind: 'limit'; readonly name: LimitName; readonly value: number }
   /** Only for a run. A job and `emend.yaml` also have this key. */
   | { readonly kind: 'flag'; readonly name: 'requireCompleteSentinel'; readonly value: boolean }

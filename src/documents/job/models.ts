@@ -1,7 +1,6 @@
 /** The table of models with their prices, sizes and formats. `models:` of `emend.yaml` adds entries and replaces values. */
+import type { ModelEntry, ProjectConfig } from './types.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
-import { type Limits, LIMITS, type LimitName } from '../../shared/limits.js';
-import type { Complexity, Effort, ModelEntry, ProjectConfig } from './types.js';
 
 /** The model that the pinned SDK's own examples use. */
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';
@@ -11,6 +10,7 @@ export const PRICES = { source: 'genai-prices 0.2.3 (PyPI)', date: '2026-11-10' 
 
 /** Price of writing a prompt to the cache for 5 minutes, as a multiple of the price of input. The number is from Anthropic's price list. */
 const CACHE_WRITE = 1.25;
+
 /** Returns the highest prices that the cache can have for a price of input. They apply until a table or `emend.yaml` has the real ones. */
 export const cacheAtMost = (input_usd: number | null = null) => ({
   cacheRead_usd: input_usd,
@@ -79,74 +79,6 @@ export function modelEntry(config: Pick<ProjectConfig, 'models'>, model: string)
   return UNKNOWN_MODEL;
 }
 
-/** Share of the context that a response may fill. The prompt has the rest. */
-const RESPONSE_SHARE = 0.5;
-/**
- * Share of the context that the estimate of a prompt may fill. Emend estimates tokens from bytes, and the estimate is low for source code: the
- * prompt may have a third more tokens.
- */
-const ESTIMATE_SHARE = 0.75;
-
-export const mostOutput_tokens = ({ context_tokens, maxOutput_tokens }: ModelEntry): number =>
-  Math.min(maxOutput_tokens, Math.floor(context_tokens * RESPONSE_SHARE));
-
-// The Messages API takes thinking as a level, or as a budget of at least 1,024 tokens that is below `max_tokens`.
-const THINKING_tokens: Readonly<Record<Effort, number>> = {
-  high: 4_096,
-  xhigh: 16_384,
-  max: 32_000,
-};
-const LEAST_THINKING_tokens = 1_024; // bound: Smallest budget of tokens for thinking that the API accepts.
-
-/**
- * Returns the keys that ask for thinking in a request, and the tokens that its `max_tokens` needs in addition to the response. Returns null if
- * the job sets no effort, if the model does not think, or if `room_tokens` is too small for the smallest budget.
- */
-export const thinkingOf = (
-  { thinking }: ModelEntry,
-  effort: Effort | null,
-  room_tokens: number,
-) => {
-  const tokens = effort === null ? 0 : Math.min(THINKING_tokens[effort], room_tokens);
-  if (effort === null || tokens < LEAST_THINKING_tokens || !['budget', 'effort'].includes(thinking))
-    return null;
-  const budget = { thinking: { type: 'enabled', budget_tokens: tokens } } as const;
-  return {
-    tokens,
-    keys: thinking === 'budget' ? budget : { ...ADAPTIVE, output_config: { effort } },
-  };
-};
-export type Thinking = NonNullable<ReturnType<typeof thinkingOf>>;
-const ADAPTIVE = { thinking: { type: 'adaptive' } } as const;
-
-/** Returns the tokens that `max_tokens` of a call may have in addition to its response, for limits that already fit the model. */
-export const roomFor = (
-  { maxOutputBudget_tokens }: Limits,
-  outputBudget_tokens: number | null,
-): number => (maxOutputBudget_tokens ?? 0) - (outputBudget_tokens ?? 0);
-
-/** Returns the limits with output budgets that the model can produce. */
-export function fitLimits(limits: Limits, entry: ModelEntry): Limits {
-  const most = mostOutput_tokens(entry);
-  const fit = (limit: number | null): number => Math.min(limit ?? most, most);
-  return {
-    ...limits,
-    outputBudget_tokens: fit(limits.outputBudget_tokens),
-    maxOutputBudget_tokens: fit(limits.maxOutputBudget_tokens),
-  };
-}
-
-/** Returns the maximum of estimated tokens of a prompt. It leaves room for a response of `outputBudget_tokens` in the model's context. */
-export const inputBudget = (
-  limits: Limits,
-  entry: ModelEntry,
-  outputBudget_tokens: number,
-): number =>
-  Math.min(
-    limits.inputBudget_tokens ?? Infinity,
-    Math.max(1, Math.floor((entry.context_tokens - outputBudget_tokens) * ESTIMATE_SHARE)),
-  );
-
 /** Returns the formats that the configuration switches on and the model writes well. If there is none, it returns all that are on. */
 export function formatsOf(
   config: Pick<ProjectConfig, 'formats' | 'models'>,
@@ -158,39 +90,3 @@ export function formatsOf(
     FORMATS.map((format) => [format, config.formats[format] && preferred.includes(format)]),
   ) as Record<Format, boolean>;
 }
-
-/** The part of the project's configuration that decides about the model. */
-interface RoutingConfig extends Pick<ProjectConfig, 'model' | 'routes'> {
-  readonly models: Readonly<Record<string, Pick<ModelEntry, 'maxOutput_tokens'>>>;
-  readonly limits: Partial<Record<LimitName, number | null>>;
-}
-
-interface RouteQuestion {
-  readonly category: string | null;
-  readonly complexity: Complexity;
-  /** `model:` of the job, or null if the job does not name one. */
-  readonly jobModel: string | null;
-}
-
-/**
- * Returns the model of a step and its output budget. The model is that of the job, else that of the first route that matches, else that of the
- * project. The budget is that of the route if the route's model is used, else that of the limits. It never exceeds the model's maximum.
- */
-export const route = (config: RoutingConfig, { category, complexity, jobModel }: RouteQuestion) => {
-  const match = config.routes.find(
-    (entry) =>
-      (entry.category === undefined || entry.category === category) &&
-      (entry.complexity === undefined || entry.complexity === complexity),
-  );
-  const model = jobModel ?? match?.model ?? config.model;
-  const routeBudget = match?.model === model ? match.outputBudget_tokens : undefined;
-  const requested =
-    routeBudget ??
-    config.limits.outputBudget_tokens ??
-    LIMITS.outputBudget_tokens.default ??
-    LIMITS.outputBudget_tokens.max;
-  const most = Object.hasOwn(config.models, model)
-    ? config.models[model]?.maxOutput_tokens
-    : undefined;
-  return { model, outputBudget_tokens: Math.min(requested, most ?? requested) };
-};

@@ -13,8 +13,10 @@ import type { Follows, PlanOptions } from '../../shared/run.js';
 import { INPUT_EXAMPLES, type TaskKeys } from '../../shared/start-input.js';
 import { isRecord, slug } from '../../shared/text.js';
 import { checkKeys, findingsOfValue, isMarkdownPath, type Findings } from '../source/check.js';
+import { checkFilePath } from '../source/checked-paths.js';
 import * as schema from '../source/schemas.js';
-import { JOB_KEYS, parseJob, SHAPE, type JobKey } from './job.js';
+import { JOB_KEYS, SHAPE, type JobKey } from './job-keys.js';
+import { parseJob } from './job.js';
 
 const MOST_PHASES = 1_000_000; // bound: Largest number of a phase that an input may name.
 const NAME_WORDS = 5; // bound: Words of a task that become its name in lists, if the input has no name.
@@ -249,7 +251,7 @@ function jobOf(
 function jobFileOf(input: string, findings: Findings): JobStart['job'] | null {
   // An absolute path can name a job file outside the workspace.
   if (posix.isAbsolute(input)) return { kind: 'file', path: posix.normalize(input) };
-  const checked = schema.checkFilePath(input);
+  const checked = checkFilePath(input);
   if (checked.ok) return { kind: 'file', path: checked.path };
   findings.add(['jobFile'], checked.expected, input);
   return null;
@@ -298,7 +300,7 @@ function planPathOf(keys: Keys, input: string | undefined, findings: Findings): 
       findings.add(['planFile'], 'the path of the document of a plan', undefined);
     return null;
   }
-  const checked = schema.checkFilePath(planPathIn(input));
+  const checked = checkFilePath(planPathIn(input));
   if (checked.ok) return checked.path;
   findings.add(['planFile'], checked.expected, input);
   return null;

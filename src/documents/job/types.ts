@@ -7,7 +7,7 @@ import type { Problem } from '../../shared/problems.js';
 import type { AuditSettings, SandboxSettings, VERIFY } from '../source/schemas.js';
 
 /** Treatment of secrets in a request: Emend replaces them by placeholders, asks you, or sends them. */
-export type Secrets = 'mask' | 'ask' | 'send';
+type Secrets = 'mask' | 'ask' | 'send';
 
 export type JobMode = 'edit' | 'standard' | 'sequential';
 export type Complexity = 'low' | 'medium' | 'high';
@@ -95,7 +95,7 @@ export interface ModelEntry {
   /** Formats that the model writes well. Without this key, it writes all of them well. */
   readonly formats?: readonly Format[];
 }
-export interface Route {
+interface Route {
   /** Category of jobs that the route matches. Without this key, it matches all. */
   readonly category?: string;
   readonly complexity?: Complexity;

@@ -5,12 +5,13 @@
 import { posix } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import { isDependencyFolder } from './dependency-folders.js';
-import { DEFAULT_PROTECTED, whyProtected } from './protected-paths.js';
+import { DEFAULT_PROTECTED } from './protected-patterns.js';
+import { whyProtected } from './protected-paths.js';
 
 interface Writes {
   readonly write: readonly string[];
 }
-export interface Places {
+interface Places {
   /** Real path of the workspace. */
   readonly root: string;
   /** The directory that `~` names. */

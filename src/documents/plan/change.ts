@@ -1,19 +1,14 @@
 /**
  * Helpers of expanding and collapsing: the files of a plan while they change, refusals, and the lines that Emend writes and later recognizes.
  */
-import { BODY_LINE, type PartFile } from './parse.js';
-import {
-  baseOf,
-  mainFile,
-  type PlanPlace,
-  readTree,
-  type PartNode,
-  type PlanTree,
-} from './tree.js';
+import { BODY_LINE, type PartFile } from './part-file.js';
+import { baseOf, mainFile, type PlanPlace } from './plan-paths.js';
+import { readTree, type PartNode, type PlanTree } from './plan-tree.js';
 import { type Move, relink, retarget, urlOf } from './links.js';
-import { outlineOf } from './reading.js';
-import type { ScoreReport } from './report.js';
-import { splice, type Fault, type Link, type PlanDocument, type TextSplice } from './types.js';
+import { outlineOf } from './plan-document.js';
+import type { ScoreReport } from './plan-report.js';
+import { splice } from './text-spans.js';
+import type { Fault, Link, PlanDocument, TextSplice } from './types.js';
 
 /** The plan after a change. `files` has all files of the plan, so a removed file is not in it. */
 export interface Changed {
@@ -115,7 +110,7 @@ const complexityLine = ({ score, label }: ScoreReport): string =>
 export const structureLine = (stages: number): string =>
   `**Structure**: ${several(stages, 'stage')}`;
 
-export interface PartText {
+interface PartText {
   readonly body: string;
   /** Name of the file with the part's heading. It is in the same folder. */
   readonly holder: string;

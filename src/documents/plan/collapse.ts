@@ -1,12 +1,17 @@
 /** Moves the text of expanded phases and stages back, byte for byte, to its place under the heading. Pure: files in, files out. */
-import { anchorsOf, hasAnchorLinks, relocated } from './anchors.js';
+import { anchorsOf } from './anchors.js';
+import { hasAnchorLinks, relocated } from './anchor-links.js';
 import * as changes from './change.js';
-import { definedIn, relink, up } from './links.js';
-import * as trees from './tree.js';
-import type { PartFile } from './parse.js';
+import { definedIn } from './link-definitions.js';
+import { relink, up } from './links.js';
+import * as paths from './plan-paths.js';
+import * as trees from './plan-tree.js';
+import type { PartFile } from './part-file.js';
 import { readMarkdown } from './markdown.js';
-import { outlineOf, removeMarker } from './reading.js';
-import { splice, type PartHeading, type TextSplice } from './types.js';
+import { outlineOf } from './plan-document.js';
+import { removeMarker } from './headings.js';
+import { splice } from './text-spans.js';
+import type { PartHeading, TextSplice } from './types.js';
 
 /** Collapses a phase. If no other phase is expanded, the plan becomes one file again. */
 export function collapsePhase(original: trees.PlanTree, number: number): changes.Change {
@@ -25,7 +30,7 @@ export function collapsePhase(original: trees.PlanTree, number: number): changes
   const tree = anchorsBack(
     unfolded,
     (candidate) => trees.phaseOf(candidate, number),
-    trees.mainFile(unfolded.place),
+    paths.mainFile(unfolded.place),
   );
   const node = trees.phaseOf(tree, number);
   if (node?.file == null)
@@ -36,11 +41,11 @@ export function collapsePhase(original: trees.PlanTree, number: number): changes
     );
   const back = bodyBack(node, node.file, tree.main.eol);
   if (!back.ok) return back;
-  const path = trees.mainFile(tree.place);
+  const path = paths.mainFile(tree.place);
   const files = new Map(tree.files);
   files.delete(node.file.path);
   files.set(path, splice(tree.main.source, [...back.splices, ...changes.counted(tree.main, -1)]));
-  const kept = `${trees.folderOf(path)}/`;
+  const kept = `${paths.folderOf(path)}/`;
   const inside = changes.treeOf({
     place: tree.place,
     files: changes.retargeted(files, node.file.path, path, kept),
@@ -82,7 +87,7 @@ export function collapseStage(
   const files = new Map(tree.files);
   files.delete(stage.file.path);
   files.set(node.file.path, splice(node.file.source, back.splices));
-  const kept = `${trees.folderOf(node.file.path)}/`;
+  const kept = `${paths.folderOf(node.file.path)}/`;
   const inside = changes.treeOf({
     place: tree.place,
     files: changes.retargeted(files, stage.file.path, node.file.path, kept),
@@ -203,10 +208,10 @@ function outOfOverview(
   { file }: trees.PartNode,
 ): Omit<changes.Changed, 'ok'> {
   if (file === null) throw new Error('Only an expanded phase has an overview.');
-  const folder = trees.baseOf(trees.folderOf(file.path));
-  const path = `${trees.folderOf(trees.folderOf(file.path))}/${folder}.md`;
+  const folder = paths.baseOf(paths.folderOf(file.path));
+  const path = `${paths.folderOf(paths.folderOf(file.path))}/${folder}.md`;
   const back = new Map(
-    changes.retargeted(files, file.path, path, `${trees.folderOf(trees.folderOf(file.path))}/`),
+    changes.retargeted(files, file.path, path, `${paths.folderOf(paths.folderOf(file.path))}/`),
   );
   const source = back.get(file.path) ?? file.source;
   const structure = STRUCTURE.exec(source.slice(0, file.header.to));

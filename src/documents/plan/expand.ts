@@ -1,12 +1,16 @@
 /** Moves the text of phases to files of their own (level 1), and that of the stages of expanded phases (level 2). Pure: files in, files out. */
-import { anchorsOf, hasAnchorLinks, relocated } from './anchors.js';
+import { anchorsOf } from './anchors.js';
+import { hasAnchorLinks, relocated } from './anchor-links.js';
 import * as changes from './change.js';
-import { copiesFor, down, relink } from './links.js';
-import * as trees from './tree.js';
-import { scoreReport, type ScoreReport } from './report.js';
-import { splice, type TextSplice } from './types.js';
-import type { Thresholds } from './score.js';
-import { addMarker } from './reading.js';
+import { copiesFor } from './link-definitions.js';
+import { down, relink } from './links.js';
+import * as paths from './plan-paths.js';
+import * as trees from './plan-tree.js';
+import { scoreReport, type ScoreReport } from './plan-report.js';
+import { splice } from './text-spans.js';
+import type { TextSplice } from './types.js';
+import type { Thresholds } from './thresholds.js';
+import { addMarker } from './headings.js';
 
 /** Expands a phase. Its text moves to `phase_N_name.md` in the plan's folder. The first expansion creates this folder. */
 export function expandPhase(
@@ -20,7 +24,7 @@ export function expandPhase(
     return refusal ?? changes.refused(tree.main.file, 1, 'no such phase');
   const score = scoreReport(node, { values });
   const unfolded = tree.place.inFolder ? tree : changes.treeOf(changes.placed(tree, true, down));
-  const path = trees.mainFile(unfolded.place);
+  const path = paths.mainFile(unfolded.place);
   const inside = trees.phaseOf(unfolded, number);
   if (inside === undefined)
     return changes.refused(
@@ -28,7 +32,7 @@ export function expandPhase(
       node.part.heading.line,
       'the phase would be lost when its links change',
     );
-  const file = `${trees.folderOf(path)}/${trees.partStem(inside.part.heading)}.md`;
+  const file = `${paths.folderOf(path)}/${paths.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file))
     return changes.refused(tree.main.file, node.part.heading.line, `expected no file ${file} yet`);
   return changes.sameParts(
@@ -61,7 +65,7 @@ export function expandStage(tree: trees.PlanTree, phase: number, number: number)
   if (overview?.file == null || inside === undefined)
     return changes.refused(node.file.path, 1, 'the stage would be lost when its links change');
   const { path } = overview.file;
-  const file = `${trees.folderOf(path)}/${trees.partStem(inside.part.heading)}.md`;
+  const file = `${paths.folderOf(path)}/${paths.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file))
     return changes.refused(path, inside.part.heading.line, `expected no file ${file} yet`);
   return changes.sameParts(
@@ -86,12 +90,12 @@ function movedOut(
   { node, holder, file, score, more }: PartMove,
 ): changes.Changed {
   const { body, heading } = node.part;
-  const lines = changes.summaryLines(node, trees.baseOf(file), score);
+  const lines = changes.summaryLines(node, paths.baseOf(file), score);
   const { header, summary } = copiesFor(files, holder, body, lines);
   const linesUnderHeading = summary.length === 0 ? lines : [...lines, '', ...summary];
   const text = changes.partFileText(node, {
     body: bodyOf(node),
-    holder: trees.baseOf(holder),
+    holder: paths.baseOf(holder),
     score,
     copies: header,
     eol,
@@ -136,8 +140,8 @@ function intoOverview(
   { part, file }: trees.PartNode,
 ): Omit<changes.Changed, 'ok'> {
   if (file === null) throw new Error('Only an expanded phase has an overview.');
-  const folder = trees.baseOf(file.path).replace(/\.md$/, '');
-  const path = `${trees.folderOf(file.path)}/${folder}/${trees.overviewFile(part.heading.number)}`;
+  const folder = paths.baseOf(file.path).replace(/\.md$/, '');
+  const path = `${paths.folderOf(file.path)}/${folder}/${paths.overviewFile(part.heading.number)}`;
   // The new line comes after the last field, and before the copies of link definitions.
   const fields = file.fields.filter(({ to }) => to <= file.header.to);
   const header = fields.at(-1)?.to ?? file.source.slice(0, file.header.to).trimEnd().length;
@@ -150,6 +154,6 @@ function intoOverview(
   moved.set(path, text);
   return {
     place,
-    files: changes.retargeted(moved, file.path, path, `${trees.folderOf(file.path)}/`),
+    files: changes.retargeted(moved, file.path, path, `${paths.folderOf(file.path)}/`),
   };
 }

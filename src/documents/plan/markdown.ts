@@ -2,55 +2,11 @@
  * Reads the outline of a Markdown document: the offsets of its headings, tasks, links, code and comments. The parser is @lezer/markdown
  * (decision 0019).
  */
-import { parser, TaskList } from '@lezer/markdown';
+import { TaskList, parser } from '@lezer/markdown';
+import { readHtml, type HtmlTags } from './html-tags.js';
 import { EXCESSES, markdownBounds } from './markdown-bounds.js';
-import { type Span, lineIndex, type Heading, type Link, type Task } from './types.js';
-
-const PLAN_TAG_CHARS = 4_000; // bound: Characters of the attributes of an HTML tag. Links in a longer tag are not found.
-
-// Links and anchors of the HTML in a Markdown text. Only tags are read; what is in comments is none.
-
-/** Links and anchors of the HTML tags in a Markdown text. Tags in comments do not count. */
-export interface HtmlTags {
-  /** Spans of `href` of `<a>` and `src` of `<img>`, without quotes and blanks around the address. */
-  readonly links: readonly Span[];
-  /** Anchors: `id` of any tag and `name` of `<a>`. */
-  readonly ids: readonly { readonly id: string; readonly from: number }[];
-}
-
-/** A tag. One with `<` or `>` in an attribute does not match. The attributes have a bound, so that matching takes linear time. */
-const TAG = new RegExp(
-  `<!--[^]*?(?:-->|$)|<([a-z][a-z0-9-]*)(?=[\\s/])([^<>]{0,${PLAN_TAG_CHARS}})>`,
-  'gi',
-);
-const ATTRIBUTE = /(?<=^|[\s"'/])([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))/dg;
-
-function readHtml(source: string, { from, to }: Span): HtmlTags {
-  const links: Span[] = [];
-  const ids: { id: string; from: number }[] = [];
-  for (const tag of source.slice(from, to).matchAll(TAG)) {
-    const [, tagName, attributes] = tag;
-    if (tagName === undefined || attributes === undefined) continue;
-    const name = tagName.toLowerCase();
-    const begin = from + tag.index + 1 + name.length;
-    for (const attribute of attributes.matchAll(ATTRIBUTE)) {
-      const [, key = '', double, single, bare] = attribute;
-      const value = double ?? single ?? bare ?? '';
-      const valueStart =
-        begin +
-        ([2, 3, 4]
-          .map((group) => attribute.indices?.[group]?.[0])
-          .find((index) => index !== undefined) ?? 0);
-      const tagAndKey = `${name} ${key.toLowerCase()}`;
-      const start = valueStart + value.length - value.trimStart().length;
-      if (tagAndKey === 'a href' || tagAndKey === 'img src')
-        links.push({ from: start, to: start + value.trim().length });
-      if (key.toLowerCase() === 'id' || tagAndKey === 'a name')
-        ids.push({ id: value, from: valueStart });
-    }
-  }
-  return { links, ids };
-}
+import { lineIndex } from './text-spans.js';
+import type { Heading, Link, Span, Task } from './types.js';
 
 export interface Outline {
   /** Headings at the top level of the document. A heading in a list or a quotation belongs to that and is left out. */
@@ -76,6 +32,7 @@ interface Use {
   readonly label: string;
   readonly from: number;
 }
+
 export interface Definition extends Use {
   /** The whole definition in one line. */
   readonly line: string;
@@ -87,6 +44,7 @@ const markdown = parser.configure([
   { remove: ['HardBreak', 'Emphasis'] },
   markdownBounds,
 ]);
+
 const OPAQUE = new Set([
   'FencedCode',
   'CodeBlock',
@@ -235,7 +193,9 @@ const isLinkTarget = (parent: string): boolean =>
   parent === 'Link' || parent === 'Image' || parent === 'LinkReference';
 
 const foldBlanks = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
 const labelOf = (brackets: string): string => foldBlanks(brackets.slice(1, -1)).toLowerCase();
+
 /** Returns whether a footnote starts here. The parser reads `[^1]: one` as a definition, but its text is no address. */
 const isFootnote = (source: string, offset: number): boolean => source.startsWith('[^', offset);
 

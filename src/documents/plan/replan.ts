@@ -6,13 +6,15 @@
 import { Edits, refused, sameParts, treeOf, type Change } from './change.js';
 import { collapsePhase } from './collapse.js';
 import { expandPhase, expandStage } from './expand.js';
-import { mainFile, isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './tree.js';
-import { effectivePart, fileOfDependencies } from './report.js';
+import { mainFile } from './plan-paths.js';
+import { isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './plan-tree.js';
+import { effectivePart, fileOfDependencies } from './plan-report.js';
 import type { Replan } from './replan-answer.js';
-import { lineIndex, type Part, type Span, type Task } from './types.js';
-import { addTasks, linesOfTasks, renameTask, taskLines, taskNow } from './mark.js';
-import type { Thresholds } from './score.js';
-import { chosenBy, isOver } from './parts.js';
+import { lineIndex } from './text-spans.js';
+import type { Part, Span, Task } from './types.js';
+import { addTasks, linesOfTasks, renameTask, taskLines, taskNow } from './task-lines.js';
+import type { Thresholds } from './thresholds.js';
+import { chosenBy, isOver } from './automatic-moves.js';
 
 type ReplanOf<A extends Replan['action']> = Extract<Replan, { action: A }>;
 

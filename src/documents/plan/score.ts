@@ -5,21 +5,17 @@
  *     2 x refactor, redesign, architecture   (whole words in any letter case, in the name and the text, outside code and comments)
  *     + tasks / 5 + distinct file references / 5 + 2 if the text asks for extensive tests
  */
-import type { ComplexityRecord, PlanThresholds } from '../../shared/plan.js';
-import { z } from 'zod';
 import { urlOf } from './links.js';
-import { outlineOf, sectionNamed } from './reading.js';
-import { baseOf } from './tree.js';
+import { baseOf } from './plan-paths.js';
 import type { Span } from './types.js';
 
-const SCORE_REASONING_CHARS = 1_000; // bound: Characters of the reasoning of a second score.
-
-export interface KeywordAddend {
+interface KeywordAddend {
   readonly words: readonly string[];
   readonly weight: number;
   readonly hits: Readonly<Record<string, number>>;
   readonly value: number;
 }
+
 export interface Score {
   /** The sum, rounded to one decimal. Thresholds are compared with this value. */
   readonly score: number;
@@ -36,10 +32,14 @@ const KEYWORDS: readonly { readonly words: readonly string[]; readonly weight: n
   { words: ['integrate', 'external', 'API'], weight: 3 },
   { words: ['refactor', 'redesign', 'architecture'], weight: 2 },
 ];
+
 const PER_POINT = 5;
+
 const TESTS_VALUE = 2;
+
 /** Scores below this have the label Low. */
 const LOW_BELOW = 5;
+
 /** Words that ask for extensive tests: `comprehensive testing`, `full test coverage`, `80%+ coverage`. */
 const EXTENSIVE =
   /\b(?:extensive|comprehensive|thorough|exhaustive|full)\s+(?:[\w-]+\s+){0,2}(?:tests?|testing|coverage)\b|\b(?:[89]\d|100)\s*%\s*(?:\+\s*)?(?:[\w-]+\s+)?coverage\b/i;
@@ -108,7 +108,9 @@ const countOf = (prose: string, word: string): number =>
   [...prose.matchAll(new RegExp(`(?<![\\p{L}\\p{N}_])${word}(?![\\p{L}\\p{N}_])`, 'giu'))].length;
 
 const SPAN_PATH = /`([\w@.~-]+(?:\/[\w@.~-]+)*\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?`/g;
+
 const BARE_PATH = /(?<![\w@./:~-])((?:[\w@.~-]+\/)+[\w@.~-]*\.[A-Za-z]\w{0,9})(?![\w/])/g;
+
 const LINK_PATH =
   /(?:\]\(<?|\]:[ \t]*<?|\b(?:href|src)[ \t]*=[ \t]*["']?)((?![a-z][\w+.-]*:|#|\/)[^)\s>#"']{1,300}\.[A-Za-z]\w{0,9})/gi;
 
@@ -126,124 +128,4 @@ export function labelOf(score: number, expansion: number): 'Low' | 'Medium' | 'H
   return score >= Math.min(LOW_BELOW, expansion) ? 'Medium' : 'Low';
 }
 
-// The second score of a phase comes from a model. It is compared with the threshold score, and one of the two or their mean counts. Pure.
-
-/** The model scores a phase that reaches one of these values. */
-const SECOND_SCORE_FROM = { score: 7, tasks: 8 } as const;
-/** Maximum difference of two scores that agree. Then the model's score counts, because it is finer. */
-const AGREEMENT = 2;
-const HIGHEST = 100;
-
-export const wantsSecondScore = (score: number, tasks: number): boolean =>
-  score >= SECOND_SCORE_FROM.score || tasks >= SECOND_SCORE_FROM.tasks;
-
-const points = z.number({ error: 'a number from 0 to 100' }).min(0).max(HIGHEST);
-/** The model's response. It rates each of five questions, but only `score` counts. */
-export const secondScoreSchema = z.object({
-  score: points,
-  interdependence: points.optional(),
-  breadth: points.optional(),
-  risk: points.optional(),
-  parallel_work: points.optional(),
-  clarity: points.optional(),
-  reasoning: z
-    .string({ error: 'a text' })
-    .transform((text) => text.slice(0, SCORE_REASONING_CHARS)),
-  recommendation: z.enum(['expand', 'keep'], { error: 'expand or keep' }),
-});
-export type SecondScore = z.infer<typeof secondScoreSchema>;
-
-export interface FinalScore extends ComplexityRecord {
-  /** Both scores if they differ by more than 2.0, for a message to the reader. Null if they agree. */
-  readonly discrepancy: { readonly threshold: number; readonly agent: number } | null;
-}
-
-/** Returns the score that counts. `second` is null if the model sent no usable response in time; then the first score counts. */
-export function reconcile(
-  first: number,
-  second: Pick<SecondScore, 'score' | 'reasoning'> | null,
-): FinalScore {
-  if (second === null)
-    return { score: first, method: 'threshold', reasoning: null, discrepancy: null };
-  const { score, reasoning } = second;
-  // Rounding removes the error of binary fractions: 8.3 and 6.3 differ by 2.0, and thus agree.
-  const difference = oneDecimal(Math.abs(first - score));
-  if (difference <= AGREEMENT)
-    return { score: oneDecimal(score), method: 'agent', reasoning, discrepancy: null };
-  const discrepancy = { threshold: first, agent: oneDecimal(score) };
-  return { score: oneDecimal((first + score) / 2), method: 'reconciled', reasoning, discrepancy };
-}
-
-const oneDecimal = (score: number): number => Math.round(score * 10) / 10;
-
-// The thresholds from which a phase is too complex. They come from `emend.yaml`, else from the project's notes for models, else from defaults.
-
-export type Thresholds = PlanThresholds;
-export type ThresholdName = keyof Thresholds;
-
-export const DEFAULT_THRESHOLDS: Thresholds = {
-  expansion: 8,
-  tasks: 10,
-  fileReferences: 10,
-  replanLimit: 2,
-};
-
-/** Names of the thresholds in the notes of a project. */
-const NAME_IN_NOTES: Record<ThresholdName, string> = {
-  expansion: 'Expansion Threshold',
-  tasks: 'Task Count Threshold',
-  fileReferences: 'File Reference Threshold',
-  replanLimit: 'Replan Limit',
-};
-
-/** Returns the text under a heading of CLAUDE.md or AGENTS.md, up to the next heading that is not deeper. Null if there is no such heading. */
-export function sectionIn(notes: string, title: string): string | null {
-  const section = sectionNamed({ source: notes, outline: outlineOf(notes) }, title);
-  return section && notes.slice(section.body.from, section.body.to).replace(/\r\n?/g, '\n');
-}
-
-/** Returns the thresholds in the section "Adaptive Planning Configuration" of the notes. Null if there is no such section. */
-export function thresholdsIn(notes: string): Partial<Thresholds> | null {
-  const section = sectionIn(notes, 'Adaptive Planning Configuration');
-  if (section === null) return null;
-  const thresholds: Partial<Record<ThresholdName, number>> = {};
-  for (const name of Object.keys(NAME_IN_NOTES) as ThresholdName[]) {
-    const value = new RegExp(
-      `${NAME_IN_NOTES[name]}[*_]*[ \\t]*:[*_]*[ \\t]*(\\d{1,4}(?:\\.\\d+)?)`,
-      'i',
-    ).exec(section)?.[1];
-    if (value !== undefined) thresholds[name] = Number(value);
-  }
-  return thresholds;
-}
-
-export interface ThresholdSource {
-  /** Name of the source in messages: `emend.yaml`, `CLAUDE.md`. */
-  readonly from: string;
-  readonly values: Partial<Thresholds>;
-}
-export interface ResolvedThresholds {
-  readonly values: Thresholds;
-  /** Source of each threshold. */
-  readonly from: Readonly<Record<ThresholdName, string>>;
-}
-
-/** Returns each threshold from the first source that sets it. */
-export function resolveThresholds(sources: readonly ThresholdSource[]): ResolvedThresholds {
-  const all: readonly ThresholdSource[] = [
-    ...sources,
-    { from: 'default', values: DEFAULT_THRESHOLDS },
-  ];
-  const names = Object.keys(DEFAULT_THRESHOLDS) as ThresholdName[];
-  const sourceOf = (name: ThresholdName) =>
-    all.find(({ values }) => values[name] !== undefined) ?? all[all.length - 1];
-  return {
-    values: Object.fromEntries(
-      names.map((name) => [name, sourceOf(name)?.values[name]]),
-    ) as unknown as Thresholds,
-    from: Object.fromEntries(names.map((name) => [name, sourceOf(name)?.from])) as Record<
-      ThresholdName,
-      string
-    >,
-  };
-}
+export const oneDecimal = (score: number): number => Math.round(score * 10) / 10;

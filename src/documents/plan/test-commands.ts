@@ -1,5 +1,5 @@
 /** Finds the test commands that you wrote into the tasks of a phase, or under "Testing Protocols" of CLAUDE.md or AGENTS.md. Pure. */
-import { sectionIn } from './score.js';
+import { sectionIn } from './thresholds.js';
 
 const TEST_COMMANDS = 20; // bound: Test commands of one source. Further ones are left out.
 

@@ -1,10 +1,9 @@
 /** Types of the parts of a plan document. Offsets count UTF-16 units of the document's text, and lines start at 1. */
-import { firstBehind } from '../../shared/search.js';
-
 import type { RunSettings } from '../job/index.js';
 
 /** Markers at the end of a heading. A heading may have several, in any order. */
 export const MARKERS = ['EXPANDED', 'COMPLETED', 'SKIPPED', 'INCOMPLETE'] as const;
+
 export type Marker = (typeof MARKERS)[number];
 
 /** The half-open range [from, to). */
@@ -12,9 +11,11 @@ export interface Span {
   readonly from: number;
   readonly to: number;
 }
+
 export interface TextSplice extends Span {
   readonly text: string;
 }
+
 /** A message for the reader about a line of the plan. */
 export interface Fault {
   readonly file: string;
@@ -30,6 +31,7 @@ export interface Heading extends Span {
   readonly words: Span;
   readonly text: string;
 }
+
 /** Heading of a phase (`### Phase 2: Core Logic [EXPANDED]`) or of a stage. */
 export interface PartHeading extends Heading {
   readonly kind: 'phase' | 'stage';
@@ -45,6 +47,7 @@ export interface Field extends Span {
   readonly value: string;
   readonly line: number;
 }
+
 export interface Task {
   /** First line of the task, without its checkbox. */
   readonly text: string;
@@ -55,6 +58,7 @@ export interface Task {
   /** Offset of the character between the brackets. */
   readonly mark: number;
 }
+
 export interface Link extends Span {
   /** Address of the link as the document has it, without angle brackets around it. */
   readonly target: string;
@@ -64,6 +68,7 @@ export interface Dependencies {
   readonly line: number;
   readonly on: readonly number[];
 }
+
 /** Content of the text of a phase or stage. The text is in the document with the heading, or in a file of its own. */
 export interface PartText {
   readonly objective: string | null;
@@ -76,6 +81,7 @@ export interface PartText {
   readonly tasks: readonly Task[];
   readonly stages: readonly Part[];
 }
+
 /** A phase or a stage in the document that has its heading. */
 export interface Part extends PartText {
   readonly heading: PartHeading;
@@ -96,6 +102,7 @@ export interface DocumentText {
   readonly faults: readonly Fault[];
   readonly notes: readonly Fault[];
 }
+
 export interface PlanDocument extends DocumentText {
   /** Name of the document in messages. */
   readonly file: string;
@@ -109,48 +116,4 @@ export interface PlanDocument extends DocumentText {
   readonly phases: readonly Part[];
   readonly progress: Span | null;
   readonly revisions: Span | null;
-}
-
-// Places in a text: lines, sorted spans, splices.
-
-/** Returns the index of the first of the sorted `items` that starts at or after `from`. */
-export const firstAt = (items: readonly { readonly from: number }[], from: number): number =>
-  firstBehind(items.length, (index) => (items[index]?.from ?? Infinity) < from);
-
-/** Returns those of the sorted `items` that start within the span. */
-export const within = <T extends { readonly from: number }>(
-  items: readonly T[],
-  { from, to }: Span,
-): readonly T[] => items.slice(firstAt(items, from), firstAt(items, to));
-
-/** Returns whether one of the sorted, disjoint `spans` contains the offset. */
-export function isIn(spans: readonly Span[], offset: number): boolean {
-  const before = spans[firstAt(spans, offset + 1) - 1];
-  return before !== undefined && offset < before.to;
-}
-
-/** Returns the offsets at which the lines of a text start. `lineOf(offset)` counts from 1. Lines end at LF, CRLF or CR. */
-export function lineIndex(source: string): {
-  readonly starts: readonly number[];
-  readonly lineOf: (offset: number) => number;
-} {
-  const starts = [0];
-  for (const match of source.matchAll(/\r\n|\n|\r/g)) starts.push(match.index + match[0].length);
-  const items = starts.map((from) => ({ from }));
-  return { starts, lineOf: (offset) => firstAt(items, offset + 1) };
-}
-
-/** Returns the text after all splices. They must not overlap. Splices at the same offset are applied in the order of the list. */
-export function splice(source: string, splices: readonly TextSplice[]): string {
-  const sorted = splices
-    .map((edit, index) => ({ ...edit, index }))
-    .sort((a, b) => a.from - b.from || a.index - b.index);
-  let result = '';
-  let end = 0;
-  for (const { from, to, text } of sorted) {
-    if (from < end) throw new Error(`Splices overlap at ${from}.`);
-    result += source.slice(end, from) + text;
-    end = to;
-  }
-  return result + source.slice(end);
 }

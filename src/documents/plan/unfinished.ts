@@ -47,7 +47,7 @@ const TESTS = [
 const asksForTests = (text: string): boolean => TESTS.some((words) => words.test(text));
 
 /** Facts about the commit of a phase. */
-export interface Outcome {
+interface Outcome {
   /** Returns whether the phase's job listed the task. */
   readonly isAsked: (task: string) => boolean;
   /** Returns whether a file that a task asks to create does not exist. */

@@ -14,7 +14,7 @@ export interface Wave {
   /** The same numbers in groups of at most `PLAN_WAVE`. Each group starts from the result of the group before it. */
   readonly subWaves: readonly (readonly number[])[];
 }
-export type Waves = Readonly<
+type Waves = Readonly<
   { ok: true; waves: readonly Wave[]; declared: boolean } | { ok: false; faults: readonly Fault[] }
 >;
 

@@ -12,7 +12,7 @@ export type NetworkTarget = Readonly<
     | { kind: 'range'; host: string; prefix: number }
   )
 >;
-export type ReadTarget =
+type ReadTarget =
   | { readonly ok: true; readonly target: NetworkTarget }
   | { readonly ok: false; readonly expected: string };
 

@@ -2,71 +2,21 @@
  * The zod schemas that job files and `emend.yaml` share. The error of every schema is a phrase that completes "expected …". The checker
  * (`check.ts`) adds the file, the line and the key before it, and the received value after it.
  */
-import { listFault, patternFault } from './patterns.js';
-import { posix } from 'node:path';
 import { z } from 'zod';
+import { isRelativeWrite, writeRefusal } from '../job/write-paths.js';
+import {
+  LONG,
+  PATH_CHARS,
+  checkDirectoryPath,
+  checkFilePath,
+  isGitDirectory,
+  type CheckedPath,
+} from './checked-paths.js';
+import { TARGET, readTarget } from './network-targets.js';
+import { listFault, patternFault } from './patterns.js';
 import { FORMATS } from '../../shared/formats.js';
 import { BASELINES, LIMITS, type LimitName, type LimitSpec } from '../../shared/limits.js';
-import { isBase, urlFault, URL_WORDS } from '../../shared/repository.js';
-import { isRelativeWrite, writeRefusal } from '../job/write-paths.js';
-import { readTarget, TARGET } from './network-targets.js';
-
-// Every path in a job file and `emend.yaml` is relative, separated by `/`, and inside the workspace. These checks do not read the disk.
-
-export type CheckedPath = Readonly<{ ok: true; path: string } | { ok: false; expected: string }>;
-
-const PATH_CHARS = 4_096; // bound: Characters of a path in a document. The kernel does not open a longer path.
-const LONG = `a path of at most ${PATH_CHARS} characters`;
-
-const refuse = (expected: string): CheckedPath => ({ ok: false, expected });
-
-/** Normalizes the path of a file (`./src//a.ts` becomes `src/a.ts`), or returns the kind of path that is expected instead. */
-export function checkFilePath(input: string): CheckedPath {
-  const checked = checkDirectoryPath(input);
-  if (!checked.ok) return checked;
-  if (checked.path === '' || /\/\.?$/.test(input))
-    return refuse('the path of a file, not of a directory');
-  return checked;
-}
-
-/** Normalizes the path of a directory in the same way. The path of the workspace itself is `''`. */
-function checkDirectoryPath(input: string): CheckedPath {
-  if (input.length > PATH_CHARS) return refuse(LONG);
-  if (input.trim() === '') return refuse('a path that is not empty');
-  if (hasControl(input))
-    return refuse('a path without NUL, line ends and other control characters');
-  if (input.includes('\\')) return refuse('a path with "/" between its parts, no "\\"');
-  if (input.startsWith('/') || /^[A-Za-z]:\//.test(input))
-    return refuse('a path relative to the workspace, not absolute');
-  const path = posix.normalize(input).replace(/\/$/, '');
-  if (path === '..' || path.startsWith('../')) return refuse('a path inside the workspace');
-  if (path.startsWith('~'))
-    return refuse('a path that does not start with "~": home directories are not expanded');
-  if (path.split('/').some(isGitDirectory)) return refuse('a path outside .git');
-  return { ok: true, path: path === '.' ? '' : path };
-}
-
-/**
- * Returns whether a name means `.git` on Windows or macOS. Their file systems ignore some characters, the name of a stream, and dots and
- * blanks at the end of a name.
- */
-function isGitDirectory(part: string): boolean {
-  const effectiveName =
-    part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').split(':')[0] ?? '';
-  return /^(\.git|git~1)[. ]*$/i.test(effectiveName);
-}
-
-/**
- * Returns whether a path contains a line end or another control character. Prompts and responses have one path per line, so a line end in a
- * path would make a second line.
- */
-function hasControl(text: string): boolean {
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    if (code < 0x20 || code === 0x7f || code === 0x2028 || code === 0x2029) return true;
-  }
-  return false;
-}
+import { URL_WORDS, isBase, urlFault } from '../../shared/repository.js';
 
 /**
  * Returns the schema of a map that has only these keys. If a key is unknown, the message of the issue is the list of known keys, because the
@@ -106,11 +56,14 @@ export const limitValue = (name: LimitName) =>
 export const limitShape = Object.fromEntries(
   LIMIT_NAMES.map((name) => [name, limitValue(name).optional()]),
 ) as Record<LimitName, z.ZodOptional<ReturnType<typeof limitValue>>>;
+
 export const limitsMap = mapOf(limitShape, 'a map of limits (docs/configuration.md names them)');
 
 export const flag = z.boolean({ error: 'true or false' });
+
 export const text = (what: string) =>
   z.string({ error: what }).refine((value) => value.trim() !== '', { error: what });
+
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: `one of ${words.join(', ')}` });
 
@@ -121,8 +74,11 @@ const pathBy = (what: string, check: (input: string) => CheckedPath) =>
     context.addIssue({ code: 'custom', message: checked.expected });
     return z.NEVER;
   });
+
 export const filePath = pathBy('the path of a file, as text', checkFilePath);
+
 export const directoryPath = pathBy('the path of a directory, as text', checkDirectoryPath);
+
 export const filePaths = z
   .array(filePath, { error: 'a list of paths' })
   .superRefine((paths, context) =>
@@ -133,6 +89,7 @@ export const filePaths = z
   );
 
 export const format = oneOf(FORMATS);
+
 export const approval = oneOf(['ask', 'auto']);
 
 /**
@@ -141,10 +98,13 @@ export const approval = oneOf(['ask', 'auto']);
  */
 const isYamlOneFlag = (value: string): boolean =>
   /^(yes|no|on|off|true|false|y|n)$/i.test(value.trim());
+
 const COMMAND = 'a command, as text that is not empty';
+
 const command = text(COMMAND).refine((value) => !value.includes('\0'), { error: COMMAND });
 
 const TEST = 'a command, a list of commands, auto, or false';
+
 /** The schema of `test:`. It turns one command into a list, and `false` into an empty list. */
 export const test = z.unknown().transform((value, context): readonly string[] | 'auto' => {
   if (value === 'auto') return 'auto';
@@ -168,6 +128,7 @@ export const test = z.unknown().transform((value, context): readonly string[] | 
 });
 
 const COMMIT = 'true, false, or a commit message';
+
 export const commit = z
   .union([z.boolean(), z.string()], { error: COMMIT })
   .refine(
@@ -179,13 +140,17 @@ export const commit = z
 
 const AUDIT =
   'the name of a model, a map of model and when (after_tests or before_approval), or false';
+
 const auditor = text(AUDIT).refine((value) => !isYamlOneFlag(value), { error: AUDIT });
+
 const auditMap = mapOf({
   model: auditor,
   when: oneOf(['after_tests', 'before_approval']).default('after_tests'),
 });
+
 /** The model that audits a change, and the stage of the run in which it does so. */
 export type AuditSettings = Readonly<z.output<typeof auditMap>>;
+
 const audit = z.union(
   [
     z.literal(false),
@@ -199,14 +164,18 @@ export const repository = z.string({ error: URL_WORDS }).superRefine((url, conte
   const message = urlFault(url);
   if (message !== null) context.addIssue({ code: 'custom', message });
 });
+
 const BASE = 'a branch, or the whole id of a commit, as text';
+
 export const base = z.string({ error: BASE }).refine(isBase, { error: BASE });
 
 const isPlace = (input: string): boolean =>
   input.length <= PATH_CHARS &&
   /^(~\/|\/)[^\0]*[^\0/]/.test(input) &&
   !input.split('/').includes('..');
+
 const PLACE = 'an absolute path, or one that starts with ~/';
+
 const place = z.string({ error: PLACE }).refine(isPlace, { error: PLACE });
 
 /** Returns the kind of path that `sandbox.write` expects instead of this one. Returns null if it accepts this one. */
@@ -222,12 +191,15 @@ function expectedWrite(input: string): string | null {
     ? 'a path inside the workspace without ".."'
     : writeRefusal(input.endsWith('/') ? `${checked.path}/` : checked.path);
 }
+
 const WRITE = 'a path inside the workspace, an absolute path, or one that starts with ~/';
+
 /** The schema of one path of `sandbox.write`. It does not normalize, because only the workspace shows whether an absolute path is inside. */
 const writePlace = z.string({ error: WRITE }).superRefine((input, context) => {
   const message = expectedWrite(input);
   if (message !== null) context.addIssue({ code: 'custom', message });
 });
+
 /** Returns the schema of a whole number. `unit` names the counted things in the message. */
 export const wholeNumber = (least: number, most: number, unit = '') => {
   const error = `a whole number ${unit === '' ? '' : `of ${unit} `}from ${least} to ${most}`;
@@ -235,12 +207,16 @@ export const wholeNumber = (least: number, most: number, unit = '') => {
     .number({ error })
     .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error });
 };
+
 const SANDBOX = 'on, off, or a map of network, read, write, memory_mib, disk_mib and processes';
+
 const NETWORK = 'true, false, or a map of allow';
+
 const networkTarget = z.string({ error: TARGET }).superRefine((input, context) => {
   const reading = readTarget(input);
   if (!reading.ok) context.addIssue({ code: 'custom', message: reading.expected });
 });
+
 /** The network that commands reach. `true` opens public addresses; `allow` opens public addresses and the listed targets. */
 const network = z.union(
   [
@@ -252,7 +228,9 @@ const network = z.union(
   ],
   { error: NETWORK },
 );
+
 export type NetworkSettings = Readonly<z.output<typeof network>>;
+
 const sandboxMap = mapOf({
   network: network.default(false),
   read: z.array(place, { error: 'a list of paths' }).default([]),
@@ -264,14 +242,18 @@ const sandboxMap = mapOf({
   disk_mib: wholeNumber(16, 1_048_576).nullable().default(null),
   processes: wholeNumber(8, 100_000).nullable().default(null),
 });
+
 /** Settings of the sandbox: what a command sees in addition to the workspace and its tools, and how much it may use. */
 export type SandboxSettings = Readonly<z.output<typeof sandboxMap>>;
+
 export const SANDBOX_ON: SandboxSettings = sandboxMap.parse({});
+
 const sandbox = z
   .union([z.enum(['on', 'off']), sandboxMap], { error: SANDBOX })
   .transform((value) => (value === 'on' ? SANDBOX_ON : value));
 
 const CREATE = 'true, false, or a list of gitignore-style patterns';
+
 /** The schema of a gitignore-style pattern that can match a file. */
 export const pattern = z
   .string({ error: 'a gitignore-style pattern, as text that is not empty' })
@@ -279,10 +261,12 @@ export const pattern = z
     const expected = patternFault(input);
     if (expected !== null) context.addIssue({ code: 'custom', message: expected });
   });
+
 /** The schema of a single pattern, which has no list that a `!` could remove files from. */
 export const plainPattern = pattern.refine((input) => !input.startsWith('!'), {
   error: 'a pattern without "!": it has no other pattern to take files out of',
 });
+
 interface Issues {
   addIssue(issue: {
     readonly code: 'custom';
@@ -290,6 +274,7 @@ interface Issues {
     readonly path: number[];
   }): void;
 }
+
 /** Reports each pattern of a list that cannot match a file, and a list whose first pattern removes files. */
 function checkPatterns(list: readonly string[], context: Issues): void {
   for (const [index, entry] of list.entries()) {
@@ -304,6 +289,7 @@ export const patternsAs = (expected: string) =>
       error: expected,
     })
     .superRefine(checkPatterns);
+
 export const patterns = patternsAs('a list of gitignore-style patterns');
 
 const create = z

@@ -1,17 +1,18 @@
 /** Reads YAML with positions: the value and the line of each key, or every syntax error with its line and column. */
 import {
+  Lexer,
+  LineCounter,
+  Parser,
   isMap,
   isScalar,
   isSeq,
-  Lexer,
-  LineCounter,
   parseDocument,
-  Parser,
   type Document,
   type ErrorCode,
 } from 'yaml';
 
 const YAML_CHARS = 256 * 1024; // bound: Characters of one YAML.
+
 const KEYS = 2_000; // bound: Keys of one YAML, counted by its colons. The parser compares each key with all others.
 
 // bound: Maps and lists within each other in one YAML. The parser recurses, and V8 ends the process if it compiles a regular expression on a full stack.
@@ -25,12 +26,13 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   MULTIPLE_DOCS: 'expected one document, received another one below `---`',
 };
 
-export interface YamlFault {
+interface YamlFault {
   readonly line: number;
   readonly column: number;
   readonly message: string;
 }
-export type YamlRead =
+
+type YamlRead =
   | {
       readonly ok: true;
       readonly value: unknown;
@@ -126,68 +128,4 @@ function startOf(node: unknown): number | undefined {
     return undefined;
   const start: unknown = node.range[0];
   return typeof start === 'number' ? start : undefined;
-}
-
-// Splits a job file into the YAML between `---` lines at its top and the Markdown below, byte for byte.
-
-export type FrontMatter =
-  | {
-      readonly ok: true;
-      /** Null if the file has no front matter. */
-      readonly yaml: string | null;
-      readonly body: string;
-      /** Line at which the Markdown starts, counted from 1. */
-      readonly bodyLine: number;
-    }
-  | { readonly ok: false; readonly line: number; readonly message: string };
-
-const FENCE = /^---[ \t]*$/;
-const CLOSE = /^(---|\.\.\.)[ \t]*$/;
-
-/**
- * Splits a document into its front matter and its Markdown. A `---` line below blank lines is a rule of Markdown, unless keys follow it: then
- * the author meant front matter, and the blank lines are a fault.
- */
-export function splitFrontMatter(source: string): FrontMatter {
-  const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
-  const lines = text.split(/(?<=\n|\r(?!\n))/);
-  const withoutLineEnd = (line = ''): string => line.replace(/[\r\n]+$/, '');
-  const onlyMarkdown = { ok: true, yaml: null, body: text, bodyLine: 1 } as const;
-  const first = lines.findIndex((line) => line.trim() !== '');
-  if (!FENCE.test(withoutLineEnd(lines[first]))) return onlyMarkdown;
-  const close = lines.findIndex((line, index) => index > first && CLOSE.test(withoutLineEnd(line)));
-  const inner = lines.slice(first + 1, Math.max(close, 0)).map(withoutLineEnd);
-  const fault = (message: string) => ({ ok: false as const, line: first + 1, message });
-  if (first > 0 && !inner.some((line) => /^[\w-]+[ \t]*:/.test(line))) return onlyMarkdown;
-  if (first > 0)
-    return fault(
-      'expected front matter to start on line 1, received blank lines above it; remove them',
-    );
-  if (close === -1)
-    return fault(
-      'the front matter opened by `---` is never closed; expected a second `---` line, received the end of the file',
-    );
-  return {
-    ok: true,
-    yaml: inner.join('\n'),
-    body: lines.slice(close + 1).join(''),
-    bodyLine: close + 2,
-  };
-}
-
-/** Returns the text of the first ATX heading outside code fences, without its `#` signs. Returns null if there is none. */
-export function firstHeading(markdown: string): string | null {
-  let fence: string | null = null;
-  for (const line of markdown.split(/\r\n|\n|\r/)) {
-    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
-    if (fence !== null) {
-      if (mark?.startsWith(fence) && line.trim() === mark) fence = null;
-      continue;
-    }
-    if (mark !== undefined) fence = mark;
-    const content = /^ {0,3}#{1,6}[ \t](.*)$/.exec(line)?.[1] ?? '';
-    const heading = content.replace(/(?<!#)#+\s*$/, '').trim();
-    if (heading !== '') return heading;
-  }
-  return null;
 }

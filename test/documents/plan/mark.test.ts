@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { markPhase, type PhaseMark } from '../../../src/documents/plan/mark.js';
-import { summaryFiles, withSummary } from '../../../src/documents/plan/history.js';
-import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/score.js';
-import { findPhase, fullText, readTree } from '../../../src/documents/plan/tree.js';
+import { markPhase, type PhaseMark } from '../../../src/documents/plan/mark-phase.js';
+import { summaryFiles, withSummary } from '../../../src/documents/plan/partial-summary.js';
+import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/thresholds.js';
+import { findPhase, fullText, readTree } from '../../../src/documents/plan/plan-tree.js';
 
 const tree = (files: Record<string, string>, inFolder = false) =>
   readTree(

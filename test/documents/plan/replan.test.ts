@@ -5,9 +5,9 @@ import { treeOf, type Changed } from '../../../src/documents/plan/change.js';
 import { expandPhase } from '../../../src/documents/plan/expand.js';
 import { applyReplan } from '../../../src/documents/plan/replan.js';
 import { replanSchema } from '../../../src/documents/plan/replan-answer.js';
-import { measured, withRevision } from '../../../src/documents/plan/history.js';
-import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/score.js';
-import type { PlanTree } from '../../../src/documents/plan/tree.js';
+import { measured, withRevision } from '../../../src/documents/plan/revision-history.js';
+import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/thresholds.js';
+import type { PlanTree } from '../../../src/documents/plan/plan-tree.js';
 import { wavesOf } from '../../../src/documents/plan/waves.js';
 
 const PLAN = `# Plan

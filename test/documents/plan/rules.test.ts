@@ -5,7 +5,7 @@ import {
   reconcile,
   secondScoreSchema,
   wantsSecondScore,
-} from '../../../src/documents/plan/score.js';
+} from '../../../src/documents/plan/second-score.js';
 import { REPLAN_ACTIONS } from '../../../src/shared/rules.js';
 
 describe('the second score', () => {

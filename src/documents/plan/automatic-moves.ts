@@ -2,9 +2,9 @@
 import type { Change } from './change.js';
 import { collapsePhase, collapseStage } from './collapse.js';
 import { expandPhase, expandStage } from './expand.js';
-import { scoreReport, tasksOf } from './report.js';
-import type { Thresholds } from './score.js';
-import { isExpanded, type PartNode, type PlanTree } from './tree.js';
+import { scoreReport, tasksOf } from './plan-report.js';
+import type { Thresholds } from './thresholds.js';
+import { isExpanded, type PartNode, type PlanTree } from './plan-tree.js';
 
 /** Maximum number of stages that stay in the file of an expanded phase. If there are more, each stage gets a file of its own. */
 const STAGES_INLINE = 3;

@@ -1,6 +1,7 @@
 /** Reads a plan from the texts of its files, for a thread that cannot read files itself. Pure. */
 import { posix } from 'node:path';
-import { readTree, type PlanPlace, type PlanTree, type ReadFile } from './tree.js';
+import { readTree, type PlanTree, type ReadFile } from './plan-tree.js';
+import type { PlanPlace } from './plan-paths.js';
 
 export interface PlanTexts {
   readonly place: PlanPlace;

@@ -1,74 +1,17 @@
 /** Reads a plan with its phase and stage files. The tree shows which parts are expanded, in which file their text is, and all faults. */
-
+import { parsePlan } from './parse-plan.js';
+import { readPartFile, type PartFile } from './part-file.js';
 import {
-  type PartHeading,
-  within,
-  type Fault,
-  type Field,
-  type Part,
-  type PlanDocument,
-  type Span,
-} from './types.js';
-import { parsePlan, readPartFile, type PartFile } from './parse.js';
-import { fieldOf } from './reading.js';
-
-const PLAN_SLUG_CHARS = 60; // bound: Characters of a file name that is made from the name of a phase or stage.
-
-// Names and places of a plan's files. All paths are relative to the folder with the plan, and their separator is `/`.
-
-/** The place of a plan `010_demo`: the file `010_demo.md`, or the folder `010_demo/` with `010_demo/010_demo.md`. */
-export interface PlanPlace {
-  readonly stem: string;
-  readonly inFolder: boolean;
-}
-
-export const mainFile = ({ stem, inFolder }: PlanPlace): string =>
-  inFolder ? `${stem}/${stem}.md` : `${stem}.md`;
-
-/** Returns a name as part of a file name: `Core Logic!` becomes `core_logic`. The result is empty if no character of the name is usable. */
-function slugOf(name: string): string {
-  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  const words = plain.replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '');
-  return words.slice(0, PLAN_SLUG_CHARS).replace(/_+$/, '');
-}
-
-/** Returns the name of a part's file without its extension: `phase_2_core_logic` or `stage_1_database`. */
-export const partStem = ({
-  kind,
-  number,
-  name,
-}: Pick<PartHeading, 'kind' | 'number' | 'name'>): string =>
-  [kind, String(number), slugOf(name)].filter((word) => word !== '').join('_');
-
-export const overviewFile = (phase: number): string => `phase_${phase}_overview.md`;
-
-export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
-export const baseOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-
-/**
- * Returns the path to which a relative link in a file of `folder` leads, without its query and anchor. Returns null if it leads to another site,
- * to an absolute path, or above the folder with the plan.
- */
-export function resolveLink(folder: string, target: string): string | null {
-  const bare = target.replace(/[?#].*$/s, '');
-  if (/^[a-z][a-z0-9+.-]*:|^[/\\]/i.test(bare)) return null;
-  const parts = folder === '' ? [] : folder.split('/');
-  for (const part of decoded(bare).split('/')) {
-    if (part === '' || part === '.') continue;
-    if (part !== '..') parts.push(part);
-    else if (parts.pop() === undefined) return null;
-  }
-  return parts.join('/');
-}
-
-/** Decodes the percent signs of a link. Text that is not encoded correctly stays unchanged. */
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+  baseOf,
+  folderOf,
+  mainFile,
+  overviewFile,
+  resolveLink,
+  type PlanPlace,
+} from './plan-paths.js';
+import { fieldOf } from './fields.js';
+import { within } from './text-spans.js';
+import type { Fault, Field, Part, PartHeading, PlanDocument, Span } from './types.js';
 
 export interface PartNode {
   /** The part in the document with its heading. */
@@ -83,6 +26,7 @@ export interface PartNode {
   readonly file: PartFile | null;
   readonly stages: readonly PartNode[];
 }
+
 export interface PlanTree {
   readonly place: PlanPlace;
   readonly main: PlanDocument;
@@ -92,11 +36,13 @@ export interface PlanTree {
   readonly faults: readonly Fault[];
   readonly notes: readonly Fault[];
 }
+
 /** Returns the text of a file, or the reason why it cannot be read. The path is relative to the folder with the plan. */
 export type ReadFile = (path: string) => { readonly text: string } | { readonly reason: string };
 
 export const isExpanded = ({ part }: PartNode): boolean =>
   part.heading.markers.includes('EXPANDED');
+
 /** Returns the content of a part, which is in its own file or in the document with its heading. */
 export const textOf = ({ part, file }: PartNode): Part | PartFile => file ?? part;
 
@@ -191,11 +137,13 @@ export function levelOf({ place, phases }: PlanTree): 0 | 1 | 2 {
   if (!place.inFolder) return 0;
   return phases.some((phase) => isOverview(phase) || phase.stages.some(isExpanded)) ? 2 : 1;
 }
+
 export const isOverview = ({ part, file }: PartNode): boolean =>
   file !== null && baseOf(file.path) === overviewFile(part.heading.number);
 
 export const phaseOf = ({ phases }: PlanTree, number: number): PartNode | undefined =>
   phases.find(({ part }) => part.heading.number === number);
+
 /**
  * Finds a phase of an earlier version of the plan. The name decides, and the number decides between several phases of that name. If no phase has
  * the name, the phase with the number counts as renamed if its text is the same.
@@ -220,12 +168,16 @@ export const findPhase = (
     (isRenamed ? sameNumber : null)
   );
 };
+
 export const stageOf = ({ stages }: PartNode, number: number): PartNode | undefined =>
   stages.find(({ part }) => part.heading.number === number);
+
 export const isPlanExpanded = ({ phases }: PlanTree): boolean => phases.some(isExpanded);
+
 /** Returns the numbers of the expanded parts, in the order of the document. */
 export const listExpanded = (nodes: readonly PartNode[]): readonly number[] =>
   nodes.filter(isExpanded).map(({ part }) => part.heading.number);
+
 /** Returns the text of a part, followed by the texts of its expanded stages with their names. */
 export function fullText(node: PartNode): string {
   const { body } = textOf(node);
@@ -236,6 +188,7 @@ export function fullText(node: PartNode): string {
   });
   return [own, ...stages].join('\n\n');
 }
+
 /** Returns the text with open checkboxes and without blanks at line ends. Ticking a task or running a formatter must not count as a change. */
 export const unticked = (text: string): string =>
   text
