@@ -8,7 +8,7 @@ import { anchorsOf } from '../../src/documents/plan/anchors.js';
 import { parsePlan } from '../../src/documents/plan/parse-plan.js';
 import { filesIn, scoreOf } from '../../src/documents/plan/score.js';
 import { sectionIn } from '../../src/documents/plan/thresholds.js';
-import { unticked } from '../../src/documents/plan/plan-tree.js';
+import { untick } from '../../src/documents/plan/plan-tree.js';
 import { claimedUnfinished } from '../../src/shared/unfinished.js';
 import { parseConfig, parseJob } from '../../src/documents/job/index.js';
 import { firstHeading } from '../../src/documents/source/first-heading.js';
@@ -96,7 +96,7 @@ test.each<[string, () => unknown]>([
     () => inPlan(`### Phase 1: A\n\nDepends on:${run('*')}1a\ndepend${run('_')}a`),
   ],
   ['stages', () => inPlan(`### Phase 1: A\n\n${run('#### Stage 1: S\n\n- [ ] x\n')}`)],
-  ['the text of a phase', () => unticked(blanks)],
+  ['the text of a phase', () => untick(blanks)],
   ['an underlined heading', () => inPlan(`${blanks}\n---`)],
   ['brackets in a heading', () => heading(run('['))],
   ['links in a phase', () => filesIn(run(']('))],

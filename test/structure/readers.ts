@@ -32,8 +32,8 @@ import { readPartFile } from '../../src/documents/plan/part-file.js';
 import { filesIn, scoreOf } from '../../src/documents/plan/score.js';
 import { sectionIn, thresholdsIn } from '../../src/documents/plan/thresholds.js';
 import { taskCommands, testingProtocols } from '../../src/documents/plan/test-commands.js';
-import { decoded, resolveLink } from '../../src/documents/plan/plan-paths.js';
-import { readTree, unticked } from '../../src/documents/plan/plan-tree.js';
+import { decodeLink, resolveLink } from '../../src/documents/plan/plan-paths.js';
+import { readTree, untick } from '../../src/documents/plan/plan-tree.js';
 import { lineIndex } from '../../src/documents/plan/text-spans.js';
 import { filesToMake } from '../../src/documents/plan/unfinished.js';
 import { claimedUnfinished, readUnfinished } from '../../src/shared/unfinished.js';
@@ -159,9 +159,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
   testingProtocols: (text) => testingProtocols(`# Testing Protocols\n\n${text}`),
   'testingProtocols, an item': (text) =>
     testingProtocols(`# Testing Protocols\n\n- ${oneLine(text)}\n`),
-  decoded,
+  decodeLink,
   resolveLink: (text) => resolveLink('a/b', text),
-  unticked,
+  untick,
   lineIndex,
   claimedUnfinished,
   readUnfinished,

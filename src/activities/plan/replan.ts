@@ -172,7 +172,12 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   refuseFaults(change.ok ? [] : change.faults);
   if (!change.ok) return fail('plan_invalid', `${planPath}: the replan does not fit`);
   const changedTree = plans.treeOf(change);
-  const data: ReplanMeasures = plans.measured([tree, changedTree], number, replan.action, values);
+  const data: ReplanMeasures = plans.measureReplan(
+    [tree, changedTree],
+    number,
+    replan.action,
+    values,
+  );
   const files = new Map(change.files);
   const main = plans.mainFile(change.place);
   const revision = {

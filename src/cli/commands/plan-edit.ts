@@ -1,7 +1,7 @@
 /** `emend plan check|score|show`: what a plan says. No server, no model, nothing written. */
 import {
   type Choice,
-  chosenBy,
+  chooseParts,
   treeOf,
   movePart,
   reportOf,
@@ -115,7 +115,7 @@ const chosen = (
   kind: Kind,
   asked: Target | null,
 ): readonly Target[] =>
-  chosenBy(tree, verb, kind, thresholds.values)
+  chooseParts(tree, verb, kind, thresholds.values)
     .filter((each) =>
       asked === null
         ? phase === null || each.phase === phase

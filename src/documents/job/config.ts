@@ -166,7 +166,7 @@ export function parseConfig(source: string | null): Checked<ProjectConfig> {
   if (!read.ok) return read;
   const { keys, findings } = read;
   explainModes(keys, findings);
-  const config = filledIn(keys);
+  const config = withDefaults(keys);
   refuseProtectedWrites(config, findings);
   return findings.problems.length > 0
     ? { ok: false, problems: findings.problems }
@@ -220,7 +220,7 @@ const DEFAULTS = {
   } as const),
 };
 
-function filledIn({ test_discovery, plan, worktree, ...settings }: Settings): ProjectConfig {
+function withDefaults({ test_discovery, plan, worktree, ...settings }: Settings): ProjectConfig {
   const values = { ...DEFAULTS, ...withoutUndefined(settings) };
   const formats = FORMATS.map((name) => [name, settings.formats?.[name] ?? true]);
   return {

@@ -5,7 +5,7 @@ import { problem } from '../../shared/problems.js';
 import { inPlaceOf } from '../../shared/text.js';
 import { expectedOfLimit, isLimitValue, LIMIT_NAMES } from '../source/schemas.js';
 import type { Checked, Job, ProjectConfig } from './types.js';
-import { described } from '../source/check.js';
+import { describeValue } from '../source/check.js';
 
 /** Returns every limit with its value. `maxTotalChunks` is null unless it is set, because its default depends on the files (`totalChunks`). */
 export function resolveLimits(
@@ -45,7 +45,7 @@ export function parseLimitSetting(
     ok: false,
     problems: [problem('usage', `--set ${assignment}: ${sentence}`)],
   });
-  if (equals < 1) return bad(`expected NAME=VALUE, received ${described(assignment)}`);
+  if (equals < 1) return bad(`expected NAME=VALUE, received ${describeValue(assignment)}`);
   const name = assignment.slice(0, equals).trim();
   const value = assignment.slice(equals + 1).trim();
   const textName = TEXTS.find((known) => known === name);
@@ -56,7 +56,7 @@ export function parseLimitSetting(
   if (name === 'requireCompleteSentinel')
     return value === 'true' || value === 'false'
       ? { ok: true, value: { kind: 'flag', name, value: value === 'true' } }
-      : bad(`expected true or false, received ${described(value)}`);
+      : bad(`expected true or false, received ${describeValue(value)}`);
   const limitName = LIMIT_NAMES.find((known) => known === name);
   if (limitName === undefined) {
     const known = [...LIMIT_NAMES, ...(target === 'run' ? ['requireCompleteSentinel'] : TEXTS)];
@@ -66,6 +66,6 @@ export function parseLimitSetting(
     ? Number(value.replaceAll('_', ''))
     : Number.NaN;
   if (!isLimitValue(limitName, number))
-    return bad(`expected ${expectedOfLimit(limitName)}, received ${described(value)}`);
+    return bad(`expected ${expectedOfLimit(limitName)}, received ${describeValue(value)}`);
   return { ok: true, value: { kind: 'limit', name: limitName, value: number } };
 }

@@ -44,7 +44,7 @@ const SHAPE = {
 /** Names of the keys. A test checks that docs/cli.md describes exactly these. */
 export const POLICY_KEYS = Object.keys(SHAPE);
 
-const filledIn = (keys: ReturnType<typeof checkKeys<typeof SHAPE>>) => ({
+const withDefaults = (keys: ReturnType<typeof checkKeys<typeof SHAPE>>) => ({
   /** Gitignore-style patterns; every changed file must match. */
   paths: keys.paths ?? [],
   /** Patterns of files that always wait for a reviewer. */
@@ -62,7 +62,7 @@ const filledIn = (keys: ReturnType<typeof checkKeys<typeof SHAPE>>) => ({
   /** Patterns of new files that may pass. They also cover files that the model chose to create. */
   create: keys.create ?? [],
 });
-export type Policy = Readonly<ReturnType<typeof filledIn>>;
+export type Policy = Readonly<ReturnType<typeof withDefaults>>;
 
 const NEXT = 'Fix the named line of the policy; docs/headless.md describes its keys.';
 
@@ -74,7 +74,7 @@ export const parsePolicy = (source: string, path: string): Checked<Policy> => {
   if (map !== null && !Object.hasOwn(map, 'paths'))
     findings.add(['paths'], 'a list of gitignore-style patterns', undefined);
   if (findings.problems.length > 0) return { ok: false, problems: withNext(findings.problems) };
-  return { ok: true, value: filledIn(keys) };
+  return { ok: true, value: withDefaults(keys) };
 };
 const withNext = (problems: readonly Problem[]) =>
   problems.map(({ message }) => problem('config_invalid', message, NEXT));

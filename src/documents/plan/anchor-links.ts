@@ -5,7 +5,7 @@
 import { PART, type Anchors } from './anchors.js';
 import { linksOf } from './change.js';
 import { isRelative, relink, urlOf } from './links.js';
-import { baseOf, decoded, folderOf, resolveLink } from './plan-paths.js';
+import { baseOf, decodeLink, folderOf, resolveLink } from './plan-paths.js';
 import { splice } from './text-spans.js';
 
 interface Relocation {
@@ -25,7 +25,7 @@ export const hasAnchorLinks = (text: string): boolean => /#[^\s#]/.test(text);
  * Returns the files with rewritten links. When a part moves `out`, `files` are the files after the move of its text. When it moves `back`, they
  * are the files before that move.
  */
-export function relocated(
+export function relocateLinks(
   files: ReadonlyMap<string, string>,
   move: Relocation,
 ): ReadonlyMap<string, string> {
@@ -86,7 +86,7 @@ function anchorLinkOf(path: string, target: string, move: Relocation): AnchorLin
   const from = isImplicit ? origin : resolveLink(folderOf(path), bare);
   const anchors = from === null ? undefined : move.before.get(from);
   if (from === null || anchors === undefined) return null;
-  return { bare, query, fragment, isImplicit, from, key: anchors.keyOf.get(decoded(fragment)) };
+  return { bare, query, fragment, isImplicit, from, key: anchors.keyOf.get(decodeLink(fragment)) };
 }
 
 const isInside = (path: string, { holder, file }: Relocation): boolean =>
@@ -128,7 +128,7 @@ const fileWith = (after: Relocation['after'], key: string): string | undefined =
 function anchorAt(fragment: string, key: string | undefined, anchors: Anchors | undefined): string {
   // The anchor of the part itself leads to the top of its file with or without markers, so it stays unchanged.
   if (key === undefined || key === PART) return `#${fragment}`;
-  const oldSlug = decoded(fragment);
+  const oldSlug = decodeLink(fragment);
   const slug = anchors?.slugOf.get(key) ?? oldSlug;
   if (slug === oldSlug || anchors?.keyOf.get(oldSlug) === key) return `#${fragment}`;
   return `#${oldSlug === fragment ? slug : encodeURIComponent(slug)}`;

@@ -31,7 +31,7 @@ export function movePart(
 }
 
 /** Returns the phases or the stages that the rules expand or collapse. */
-export function chosenBy(
+export function chooseParts(
   tree: PlanTree,
   verb: 'expand' | 'collapse',
   kind: 'phase' | 'stage',

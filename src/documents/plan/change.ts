@@ -18,7 +18,7 @@ export interface Changed {
 }
 export type Change = Changed | { readonly ok: false; readonly faults: readonly Fault[] };
 
-export const refused = (file: string, line: number, message: string): Change => ({
+export const refusal = (file: string, line: number, message: string): Change => ({
   ok: false,
   faults: [{ file, line, message }],
 });
@@ -37,7 +37,7 @@ export const treeOf = ({ place, files }: Omit<Changed, 'ok'>): PlanTree =>
   );
 
 /** Moves the document of the plan into its folder, or out of it. `rewrite` adapts a link of the document to its new place. */
-export function placed(
+export function movePlan(
   { place, main, files }: PlanTree,
   inFolder: boolean,
   rewrite: (target: string, move: Move) => string,
@@ -71,11 +71,14 @@ export function sameParts(before: PlanTree, after: Change): Change {
     first === undefined
       ? 'the phases would change; is a code fence or comment unclosed?'
       : first.message;
-  return refused(first?.file ?? mainFile(before.place), first?.line ?? 1, message);
+  return refusal(first?.file ?? mainFile(before.place), first?.line ?? 1, message);
 }
 
 /** Returns the splice that raises or lowers the counter of expanded phases. The list is empty if the document has no counter. */
-export const counted = ({ counter }: PlanDocument, difference: 1 | -1): readonly TextSplice[] =>
+export const counterSplice = (
+  { counter }: PlanDocument,
+  difference: 1 | -1,
+): readonly TextSplice[] =>
   counter === null
     ? []
     : [
@@ -187,7 +190,7 @@ export function withLines(text: string, lines: readonly string[], eol: string): 
 }
 
 /** Returns the files in which every link to `from` leads to `to`. `kept` is the beginning of both paths. */
-export function retargeted(
+export function retargetLinks(
   files: ReadonlyMap<string, string>,
   from: string,
   to: string,

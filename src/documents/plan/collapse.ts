@@ -1,6 +1,6 @@
 /** Moves the text of expanded phases and stages back, byte for byte, to its place under the heading. Pure: files in, files out. */
 import { anchorsOf } from './anchors.js';
-import { hasAnchorLinks, relocated } from './anchor-links.js';
+import { hasAnchorLinks, relocateLinks } from './anchor-links.js';
 import * as changes from './change.js';
 import { definedIn } from './link-definitions.js';
 import { relink, up } from './links.js';
@@ -19,7 +19,7 @@ export function collapsePhase(original: trees.PlanTree, number: number): changes
   if (first?.file == null) return notExpanded(original.main.file, first, `Phase ${number}`);
   const stages = trees.listExpanded(first.stages);
   if (stages.length > 0)
-    return changes.refused(
+    return changes.refusal(
       first.file.path,
       1,
       `expected no expanded stages, but Stage ${stages.join(', ')} of Phase ${number} are; collapse them first`,
@@ -34,7 +34,7 @@ export function collapsePhase(original: trees.PlanTree, number: number): changes
   );
   const node = trees.phaseOf(tree, number);
   if (node?.file == null)
-    return changes.refused(
+    return changes.refusal(
       original.main.file,
       first.part.heading.line,
       'the phase would be lost when its links change',
@@ -44,17 +44,20 @@ export function collapsePhase(original: trees.PlanTree, number: number): changes
   const path = paths.mainFile(tree.place);
   const files = new Map(tree.files);
   files.delete(node.file.path);
-  files.set(path, splice(tree.main.source, [...back.splices, ...changes.counted(tree.main, -1)]));
+  files.set(
+    path,
+    splice(tree.main.source, [...back.splices, ...changes.counterSplice(tree.main, -1)]),
+  );
   const kept = `${paths.folderOf(path)}/`;
   const inside = changes.treeOf({
     place: tree.place,
-    files: changes.retargeted(files, node.file.path, path, kept),
+    files: changes.retargetLinks(files, node.file.path, path, kept),
   });
   return changes.sameParts(
     original,
     trees.isPlanExpanded(inside)
       ? { ok: true, ...inside }
-      : { ok: true, ...changes.placed(inside, false, up) },
+      : { ok: true, ...changes.movePlan(inside, false, up) },
   );
 }
 
@@ -77,7 +80,7 @@ export function collapseStage(
   const node = trees.phaseOf(tree, phase);
   const stage = find(tree);
   if (node?.file == null || stage?.file == null)
-    return changes.refused(
+    return changes.refusal(
       parent.file.path,
       first.part.heading.line,
       'the stage would be lost when its links change',
@@ -90,7 +93,7 @@ export function collapseStage(
   const kept = `${paths.folderOf(node.file.path)}/`;
   const inside = changes.treeOf({
     place: tree.place,
-    files: changes.retargeted(files, stage.file.path, node.file.path, kept),
+    files: changes.retargetLinks(files, stage.file.path, node.file.path, kept),
   });
   const overview = trees.phaseOf(inside, phase);
   const folds =
@@ -125,7 +128,7 @@ function anchorsBack(
     [path, anchorsOf(source, titleOf(source), body, false)],
   ]);
   const after = new Map([[holder, anchorsOf(text, heading.from, returned, true)]]);
-  const files = relocated(tree.files, { holder, file: path, way: 'back', before, after });
+  const files = relocateLinks(tree.files, { holder, file: path, way: 'back', before, after });
   const isUnchanged = [...files].every(([name, content]) => content === tree.files.get(name));
   return isUnchanged ? tree : changes.treeOf({ place: tree.place, files });
 }
@@ -137,7 +140,7 @@ const notExpanded = (
   node: trees.PartNode | undefined,
   what: string,
 ): changes.Change =>
-  changes.refused(
+  changes.refusal(
     file,
     node?.part.heading.line ?? 1,
     node === undefined ? `${what} does not exist` : `${what} is not expanded`,
@@ -211,7 +214,7 @@ function outOfOverview(
   const folder = paths.baseOf(paths.folderOf(file.path));
   const path = `${paths.folderOf(paths.folderOf(file.path))}/${folder}.md`;
   const back = new Map(
-    changes.retargeted(files, file.path, path, `${paths.folderOf(paths.folderOf(file.path))}/`),
+    changes.retargetLinks(files, file.path, path, `${paths.folderOf(paths.folderOf(file.path))}/`),
   );
   const source = back.get(file.path) ?? file.source;
   const structure = STRUCTURE.exec(source.slice(0, file.header.to));

@@ -1,6 +1,6 @@
 /** Moves the text of phases to files of their own (level 1), and that of the stages of expanded phases (level 2). Pure: files in, files out. */
 import { anchorsOf } from './anchors.js';
-import { hasAnchorLinks, relocated } from './anchor-links.js';
+import { hasAnchorLinks, relocateLinks } from './anchor-links.js';
 import * as changes from './change.js';
 import { copiesFor } from './link-definitions.js';
 import { down, relink } from './links.js';
@@ -21,28 +21,28 @@ export function expandPhase(
   const node = trees.phaseOf(tree, number);
   const refusal = refuseExpansion(tree.main.file, node, `Phase ${number}`);
   if (refusal !== null || node === undefined)
-    return refusal ?? changes.refused(tree.main.file, 1, 'no such phase');
+    return refusal ?? changes.refusal(tree.main.file, 1, 'no such phase');
   const score = scoreReport(node, { values });
-  const unfolded = tree.place.inFolder ? tree : changes.treeOf(changes.placed(tree, true, down));
+  const unfolded = tree.place.inFolder ? tree : changes.treeOf(changes.movePlan(tree, true, down));
   const path = paths.mainFile(unfolded.place);
   const inside = trees.phaseOf(unfolded, number);
   if (inside === undefined)
-    return changes.refused(
+    return changes.refusal(
       tree.main.file,
       node.part.heading.line,
       'the phase would be lost when its links change',
     );
   const file = `${paths.folderOf(path)}/${paths.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file))
-    return changes.refused(tree.main.file, node.part.heading.line, `expected no file ${file} yet`);
+    return changes.refusal(tree.main.file, node.part.heading.line, `expected no file ${file} yet`);
   return changes.sameParts(
     tree,
-    movedOut(unfolded, {
+    moveOut(unfolded, {
       node: inside,
       holder: path,
       file,
       score,
-      more: changes.counted(unfolded.main, 1),
+      more: changes.counterSplice(unfolded.main, 1),
     }),
   );
 }
@@ -51,7 +51,7 @@ export function expandPhase(
 export function expandStage(tree: trees.PlanTree, phase: number, number: number): changes.Change {
   const node = trees.phaseOf(tree, phase);
   if (node?.file == null)
-    return changes.refused(
+    return changes.refusal(
       tree.main.file,
       node?.part.heading.line ?? 1,
       `expected Phase ${phase} to be expanded before its stages`,
@@ -63,14 +63,14 @@ export function expandStage(tree: trees.PlanTree, phase: number, number: number)
   const overview = trees.phaseOf(unfolded, phase);
   const inside = overview === undefined ? undefined : trees.stageOf(overview, number);
   if (overview?.file == null || inside === undefined)
-    return changes.refused(node.file.path, 1, 'the stage would be lost when its links change');
+    return changes.refusal(node.file.path, 1, 'the stage would be lost when its links change');
   const { path } = overview.file;
   const file = `${paths.folderOf(path)}/${paths.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file))
-    return changes.refused(path, inside.part.heading.line, `expected no file ${file} yet`);
+    return changes.refusal(path, inside.part.heading.line, `expected no file ${file} yet`);
   return changes.sameParts(
     tree,
-    movedOut(unfolded, { node: inside, holder: path, file, score: null, more: [] }),
+    moveOut(unfolded, { node: inside, holder: path, file, score: null, more: [] }),
   );
 }
 
@@ -85,7 +85,7 @@ interface PartMove {
 }
 
 /** Moves the text of a part to its file and writes a summary under the heading. Links and labels lead to the same places as before. */
-function movedOut(
+function moveOut(
   { place, main: { eol }, files }: trees.PlanTree,
   { node, holder, file, score, more }: PartMove,
 ): changes.Changed {
@@ -110,7 +110,11 @@ function movedOut(
     [holder, anchorsOf(holderText, -1, { from: 0, to: 0 }, true)],
     [file, anchorsOf(text, 0, { from: begin, to: text.length }, false)],
   ]);
-  return { ok: true, place, files: relocated(moved, { holder, file, way: 'out', before, after }) };
+  return {
+    ok: true,
+    place,
+    files: relocateLinks(moved, { holder, file, way: 'out', before, after }),
+  };
 }
 
 function refuseExpansion(
@@ -118,11 +122,11 @@ function refuseExpansion(
   node: trees.PartNode | undefined,
   what: string,
 ): changes.Change | null {
-  if (node === undefined) return changes.refused(file, 1, `${what} does not exist`);
+  if (node === undefined) return changes.refusal(file, 1, `${what} does not exist`);
   const { line } = node.part.heading;
-  if (trees.isExpanded(node)) return changes.refused(file, line, `${what} is already expanded`);
+  if (trees.isExpanded(node)) return changes.refusal(file, line, `${what} is already expanded`);
   return bodyOf(node).trim() === ''
-    ? changes.refused(file, line, `${what} has no text to move`)
+    ? changes.refusal(file, line, `${what} has no text to move`)
     : null;
 }
 
@@ -154,6 +158,6 @@ function intoOverview(
   moved.set(path, text);
   return {
     place,
-    files: changes.retargeted(moved, file.path, path, `${paths.folderOf(file.path)}/`),
+    files: changes.retargetLinks(moved, file.path, path, `${paths.folderOf(file.path)}/`),
   };
 }

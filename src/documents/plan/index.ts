@@ -1,7 +1,7 @@
 /** Exports everything of src/documents/plan that other rooms may use. */
 export { type Changed, treeOf } from './change.js';
 export { commitInSummary, planOfSummary, summaryFiles, withSummary } from './partial-summary.js';
-export { measured, withRevision } from './revision-history.js';
+export { measureReplan, withRevision } from './revision-history.js';
 export { markPhase, unmarkPhase } from './mark-phase.js';
 export { taskNow } from './task-lines.js';
 export { type Replan, checkReplan, replanSchema } from './replan-answer.js';
@@ -32,11 +32,11 @@ export {
   levelOf,
   readTree,
   textOf,
-  unticked,
+  untick,
 } from './plan-tree.js';
 export { type PlanPlace, mainFile } from './plan-paths.js';
 export type { ReplanAction } from '../../shared/plan.js';
-export { type Choice, chosenBy, movePart } from './automatic-moves.js';
+export { type Choice, chooseParts, movePart } from './automatic-moves.js';
 export type { Fault, PlanFront } from './types.js';
 export { type UnfinishedTask, filesToMake, unfinishedTasks } from './unfinished.js';
 export { taskCommands, testingProtocols } from './test-commands.js';

@@ -3,7 +3,7 @@ import { Edits, treeOf, type Changed } from './change.js';
 import { removeMarker, addMarker } from './headings.js';
 import { withSection } from './revision-history.js';
 import { parsePlan } from './parse-plan.js';
-import { chosenBy, movePart } from './automatic-moves.js';
+import { chooseParts, movePart } from './automatic-moves.js';
 import { mainFile } from './plan-paths.js';
 import { lineIndex, splice } from './text-spans.js';
 import type { Thresholds } from './thresholds.js';
@@ -51,7 +51,7 @@ export function markPhase(
   const main = mainFile(tree.place);
   changed.files.set(main, withProgress(changed.files.get(main) ?? '', main, mark.progress));
   // Only an expanded phase can be collapsed. For all others the plan need not be read again.
-  return isExpanded(node) ? collapsed(changed, heading.number, values) : changed;
+  return isExpanded(node) ? collapseIfSmall(changed, heading.number, values) : changed;
 }
 
 /** Prepares a phase for another run: opens its tasks and removes the marker of its result. Returns null if the plan has no such phase. */
@@ -66,7 +66,7 @@ export function unmarkPhase(
   edits.add(node.home, ...OUTCOMES.flatMap((marker) => removeMarker(node.part.heading, marker)));
   for (const part of [node, ...node.stages.filter(isExpanded)]) {
     const done = textOf(part).tasks.filter((task) => task.done);
-    edits.add(fileOfPart(part), ...done.map((task) => ticked(task, ' ')));
+    edits.add(fileOfPart(part), ...done.map((task) => checkboxSplice(task, ' ')));
   }
   const { files } = edits.applyTo(tree);
   if (tree.main.progress === null) return files;
@@ -74,7 +74,7 @@ export function unmarkPhase(
   return files.set(main, withProgress(files.get(main) ?? '', main, progress));
 }
 
-const ticked = ({ mark }: Task, text: 'x' | ' '): TextSplice => ({
+const checkboxSplice = ({ mark }: Task, text: 'x' | ' '): TextSplice => ({
   from: mark,
   to: mark + 1,
   text,
@@ -82,7 +82,7 @@ const ticked = ({ mark }: Task, text: 'x' | ' '): TextSplice => ({
 
 function tick(node: PartNode, openTexts: ReadonlySet<string>, edits: Edits): void {
   const doneTasks = textOf(node).tasks.filter(({ done, text }) => !done && !openTexts.has(text));
-  edits.add(fileOfPart(node), ...doneTasks.map((task) => ticked(task, 'x')));
+  edits.add(fileOfPart(node), ...doneTasks.map((task) => checkboxSplice(task, 'x')));
   for (const stage of node.stages.filter(isExpanded)) tick(stage, openTexts, edits);
 }
 
@@ -133,10 +133,10 @@ function withProgress(source: string, file: string, lines: PhaseMark['progress']
 }
 
 /** Collapses the phase if it is completed and small. If that is refused, for example because of a heading in its text, it stays expanded. */
-function collapsed(changed: Changed, phase: number, values: Thresholds): Changed {
+function collapseIfSmall(changed: Changed, phase: number, values: Thresholds): Changed {
   let last = changed;
   for (const kind of ['stage', 'phase'] as const)
-    for (const choice of chosenBy(treeOf(last), 'collapse', kind, values).filter(
+    for (const choice of chooseParts(treeOf(last), 'collapse', kind, values).filter(
       (candidate) => candidate.phase === phase,
     )) {
       const next = movePart(treeOf(last), 'collapse', choice, values);

@@ -2,7 +2,7 @@
 import { CONFIG_KEYS, JOB_KEYS } from '../job/index.js';
 import type { DocumentReading } from './plan-document.js';
 import type { PlanFront } from './types.js';
-import { checkKeys, described } from '../source/check.js';
+import { checkKeys, describeValue } from '../source/check.js';
 import { splitFrontMatter } from '../source/front-matter.js';
 import { base, repository, SHARED } from '../source/schemas.js';
 import { readYaml } from '../source/yaml.js';
@@ -70,6 +70,6 @@ export function settingsOf({
     problems: [],
     say,
     add: (path, expected, received) =>
-      say(path, `expected ${expected}, received ${described(received)}`),
+      say(path, `expected ${expected}, received ${describeValue(received)}`),
   });
 }

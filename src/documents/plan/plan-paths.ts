@@ -41,7 +41,7 @@ export function resolveLink(folder: string, target: string): string | null {
   const bare = target.replace(/[?#].*$/s, '');
   if (/^[a-z][a-z0-9+.-]*:|^[/\\]/i.test(bare)) return null;
   const parts = folder === '' ? [] : folder.split('/');
-  for (const part of decoded(bare).split('/')) {
+  for (const part of decodeLink(bare).split('/')) {
     if (part === '' || part === '.') continue;
     if (part !== '..') parts.push(part);
     else if (parts.pop() === undefined) return null;
@@ -50,7 +50,7 @@ export function resolveLink(folder: string, target: string): string | null {
 }
 
 /** Decodes the percent signs of a link. Text that is not encoded correctly stays unchanged. */
-export function decoded(text: string): string {
+export function decodeLink(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

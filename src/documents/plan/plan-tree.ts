@@ -159,9 +159,7 @@ export const findPhase = (
   const sameName = tree.phases.filter(({ part }) => part.heading.name === name);
   const sameNumber = phaseOf(tree, number);
   const isRenamed =
-    sameNumber !== undefined &&
-    text !== undefined &&
-    unticked(fullText(sameNumber)) === unticked(text);
+    sameNumber !== undefined && text !== undefined && untick(fullText(sameNumber)) === untick(text);
   return (
     sameName.find(({ part }) => part.heading.number === number) ??
     sameName[0] ??
@@ -190,7 +188,7 @@ export function fullText(node: PartNode): string {
 }
 
 /** Returns the text with open checkboxes and without blanks at line ends. Ticking a task or running a formatter must not count as a change. */
-export const unticked = (text: string): string =>
+export const untick = (text: string): string =>
   text
     .replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]')
     .replace(/(?<![ \t])[ \t]+$/gm, '');

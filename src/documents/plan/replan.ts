@@ -3,7 +3,7 @@
  * the highest, so that the numbers, file names and links of other phases stay. A phase that has to wait for the new one gets its number in the
  * `**Dependencies**` line. A phase without such a line waits for all phases before it, which include the new one. Pure: files in, files out.
  */
-import { Edits, refused, sameParts, treeOf, type Change } from './change.js';
+import { Edits, refusal, sameParts, treeOf, type Change } from './change.js';
 import { collapsePhase } from './collapse.js';
 import { expandPhase, expandStage } from './expand.js';
 import { mainFile } from './plan-paths.js';
@@ -14,7 +14,7 @@ import { lineIndex } from './text-spans.js';
 import type { Part, Span, Task } from './types.js';
 import { addTasks, linesOfTasks, renameTask, taskLines, taskNow } from './task-lines.js';
 import type { Thresholds } from './thresholds.js';
-import { chosenBy, isOver } from './automatic-moves.js';
+import { chooseParts, isOver } from './automatic-moves.js';
 
 type ReplanOf<A extends Replan['action']> = Extract<Replan, { action: A }>;
 
@@ -31,12 +31,12 @@ export function applyReplan(
   requested?: Tasks,
 ): Change {
   const node = phaseOf(tree, replan.phase);
-  if (node === undefined) return refused(tree.main.file, 1, `Phase ${replan.phase} does not exist`);
+  if (node === undefined) return refusal(tree.main.file, 1, `Phase ${replan.phase} does not exist`);
   const isDone = isOver(node);
   if (isDone && replan.action === 'add_phase')
     return othersSame(tree, replan.phase, addAfter(tree, node, replan), 1);
   if (isDone)
-    return refused(
+    return refusal(
       tree.main.file,
       node.part.heading.line,
       `Phase ${replan.phase} is finished and cannot be replanned`,
@@ -63,7 +63,7 @@ export function applyReplan(
 /** Expands the phase, and also its stages if it has too many of them. */
 function expandWhole(tree: PlanTree, phase: number, values: Thresholds): Change {
   const stagesOf = (current: PlanTree) =>
-    chosenBy(current, 'expand', 'stage', values).filter((choice) => choice.phase === phase);
+    chooseParts(current, 'expand', 'stage', values).filter((choice) => choice.phase === phase);
   let change: Change =
     stagesOf(tree).length === 0 ? expandPhase(tree, phase, values) : { ok: true, ...tree };
   for (const { stage } of change.ok ? stagesOf(treeOf(change)) : [])
@@ -166,19 +166,19 @@ function splitPhase(
 ): Change {
   const { heading } = node.part;
   if (textOf(node).stages.length > 0)
-    return refused(node.home, heading.line, `Phase ${phase} has stages and cannot be split`);
+    return refusal(node.home, heading.line, `Phase ${phase} has stages and cannot be split`);
   const path = node.file?.path ?? node.home;
   const source = tree.files.get(path) ?? '';
   const { tasks } = textOf(node);
   const numbers = parts.flatMap((part) => part.tasks);
   const { tasksWith, unfit } = numberedTasks(tasks, requested, numbers);
-  if (unfit !== undefined) return refused(path, heading.line, unfitText(unfit, phase));
+  if (unfit !== undefined) return refusal(path, heading.line, unfitText(unfit, phase));
   const linesOf = linesOfTasks(source, tasks);
   const moves = parts.map((part) => outermost(part.tasks.flatMap(tasksWith).map(linesOf)));
   if (outermost(moves.flat()).length < moves.flat().length)
-    return refused(path, heading.line, 'a task and one under it would go to different phases');
+    return refusal(path, heading.line, 'a task and one under it would go to different phases');
   if (tasks.every((task) => holds(moves.flat(), task)))
-    return refused(path, heading.line, 'expected at least one task to remain in the phase');
+    return refusal(path, heading.line, 'expected at least one task to remain in the phase');
   const first = highestOf(tree) + 1;
   const edits = new Edits();
   const hasDependencies = dependenciesOf(node) !== null;
@@ -211,12 +211,12 @@ function updateTasks(
   const { line } = node.part.heading;
   const numbers = [...change.map(({ task }) => task), ...remove];
   const { tasksWith, unfit } = numberedTasks(tasks, requested, numbers);
-  if (unfit !== undefined) return refused(path, line, unfitText(unfit, phase));
+  if (unfit !== undefined) return refusal(path, line, unfitText(unfit, phase));
   if (add.length + numbers.length === 0)
-    return refused(path, line, 'expected a task to add, change or remove');
+    return refusal(path, line, 'expected a task to add, change or remove');
   const removals = remove.flatMap(tasksWith).map(linesOfTasks(source, tasks));
   if (tasks.some((task) => task.done && holds(removals, task)))
-    return refused(path, line, 'a completed task would be removed with its parent');
+    return refusal(path, line, 'a completed task would be removed with its parent');
   const edits = new Edits();
   edits.add(path, ...outermost(removals).map((span) => ({ ...span, text: '' })));
   for (const { task: number, text } of change)
@@ -270,7 +270,7 @@ function othersSame(before: PlanTree, phase: number, change: Change, newPhases: 
     JSON.stringify(kept.map((node) => shapeOf(node, phase))) ===
     JSON.stringify(before.phases.map((node) => shapeOf(node, phase)));
   if (isSame && after.phases.length === before.phases.length + newPhases) return change;
-  return refused(
+  return refusal(
     before.main.file,
     phaseOf(before, phase)?.part.heading.line ?? 1,
     'the other phases would change',

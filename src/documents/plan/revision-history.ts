@@ -22,7 +22,7 @@ interface Revision extends Omit<ReplanRecord, 'phase' | 'at'> {
 }
 
 /** Describes what a replan has changed, in words and scores. */
-export function measured(
+export function measureReplan(
   [before, after]: readonly [before: PlanTree, after: PlanTree],
   phase: number,
   action: ReplanAction,

@@ -10,7 +10,7 @@ import { readYaml } from './yaml.js';
 const JOB_VALUE_CHARS = 60; // bound: Characters that a message shows of one value of a job file or `emend.yaml`.
 
 /** Returns a received YAML value in a few words: `"edti"`, `3`, `a list of 2`, `a map`, `nothing`. */
-export function described(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'string') return cut(JSON.stringify(value), JOB_VALUE_CHARS);
   if (Array.isArray(value))
@@ -53,7 +53,7 @@ function findingsInFile(
     problems,
     add: (path, expected, received) =>
       problems.push(
-        problem(code, `${where(path)}expected ${expected}, received ${described(received)}`),
+        problem(code, `${where(path)}expected ${expected}, received ${describeValue(received)}`),
       ),
     say: (path, sentence, next) => problems.push(problem(code, `${where(path)}${sentence}`, next)),
   };
@@ -70,7 +70,7 @@ export const findingsOfValue = (): Findings => {
       problems.push(
         problem(
           'job_invalid',
-          `${prefixOf(path)}expected ${expected}, received ${described(received)}`,
+          `${prefixOf(path)}expected ${expected}, received ${describeValue(received)}`,
         ),
       ),
     say: (path, sentence, next) =>
