@@ -49,9 +49,9 @@ export const UNKNOWN_MODEL: ModelEntry = {
 };
 
 /**
- * The built-in models. A model that the source does not list is missing here, and so is one whose price depends on the size of the prompt
- * (claude-haiku-5-5), because Emend must not invent a price. `emend.yaml` can add it. The values of `thinking` are from @anthropic-ai/sdk
- * 1.12.0 and litellm 1.110.2 (PyPI, `supports_adaptive_thinking`).
+ * The built-in models. Emend must not invent a price. So models that the source does not list are missing here, and so are models whose price
+ * depends on the size of the prompt (claude-haiku-5-5). `emend.yaml` can add them. The values of `thinking` are from @anthropic-ai/sdk 1.12.0
+ * and litellm 1.110.2 (PyPI, `supports_adaptive_thinking`).
  */
 export const DEFAULT_MODELS: Readonly<Record<string, ModelEntry>> = {
   'claude-sonnet-5-5': pricedEntry([2, 10, 0.1], 'effort'),

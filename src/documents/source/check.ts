@@ -22,8 +22,8 @@ export function describeValue(value: unknown): string {
 export const MARKDOWN = /\.(md|markdown)$/i;
 export const isMarkdownPath = (path: string): boolean => MARKDOWN.test(path);
 /**
- * Returns the place of a fault in a job as `path:line`. A job that is in no file is shown by its name alone, because Emend wrote its text
- * and its line numbers mean nothing to the reader.
+ * Returns the place of a fault in a job as `path:line`. A job that is in no file is shown by its name alone. Emend wrote the text of such a job,
+ * so its line numbers mean nothing to the reader.
  */
 export const lineIn = (path: string, line: number): string =>
   isMarkdownPath(path) ? `${path}:${line}` : path;
