@@ -27,7 +27,7 @@ import {
 } from '../../workspace/documents/index.js';
 import { planPathIn } from '../../documents/job/index.js';
 import { reportOf } from '../../documents/plan/index.js';
-import { checkFilePath } from '../../documents/source/schemas.js';
+import { checkFilePath } from '../../documents/source/checked-paths.js';
 import type { PlanOptions } from '../../shared/run.js';
 import type { PlanInput } from '../../shared/start-input.js';
 import { repositoryOf } from '../../workspace/git/index.js';
