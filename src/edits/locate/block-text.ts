@@ -78,15 +78,13 @@ export class BlockText implements SearchedText<LinesEdit, LinePlace> {
     return this.chain.changes();
   }
 
-  /** Do the quoted lines stand in the text by any pass that is on, or in other white space, be it in several places? */
+  /** Do the quoted lines stand in the text by any pass that is on, be it in several places? */
   holds(edit: LinesEdit): boolean {
     const { before } = edit;
     const levels = LEVELS.filter(
       (level) => level === 'exact' || mayUse(edit, level, this.settings),
     );
-    const isThere = [...levels, 'white_space' as const].some(
-      (level) => this.chain.find(before, level).first.length > 0,
-    );
+    const isThere = levels.some((level) => this.chain.find(before, level).first.length > 0);
     if (isThere) return true;
     if (mayUse(edit, 'part_of_line', this.settings) && this.#nodesOfPart(edit).length > 0)
       return true;

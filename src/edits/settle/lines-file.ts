@@ -16,10 +16,9 @@ import { indexOf, indexOfLines, type LineIndex, NO_LINES } from '../text/lines.j
 import { withoutBom } from '../text/to-splices.js';
 import type { ApplyOptions, ContextFile } from '../types.js';
 import type { EditOutcome, FileOfEdits } from './outcome.js';
+import { contradiction, isTelling, Repeats, skippedAddition, skippedTwice } from './repeats.js';
 
 type Sides = Pick<LinesReading, 'before' | 'after'>;
-
-const keyOf = ({ before, after }: Sides): string => JSON.stringify([before, after]);
 
 export class LinesFile implements FileOfEdits<LinesEdit> {
   readonly #path: string;
@@ -27,9 +26,8 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   readonly #text: BlockText;
   readonly #hasBom: boolean;
   #exists: boolean;
-  /** Edits that changed something, to recognize one that is sent again; their keys are made when the first edit asks. */
-  readonly #earlier: Sides[] = [];
-  readonly #earlierKeys = new Set<string>();
+  /** Edits that changed something, to recognize one that is sent again. */
+  readonly #repeats = new Repeats();
 
   constructor(
     {
@@ -75,7 +73,7 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     if (isSame(plain)) return this.#unmoved(plain);
     const outcome = this.#apply(plain);
     if (outcome.kind !== 'changed') return outcome;
-    this.#earlier.push({ before, after: inner.all });
+    this.#repeats.add(sidesOf(plain), edit.hint.index);
     if (inner === body && before === reading.before) return outcome;
     const line = this.#lineOfLast;
     return {
@@ -133,9 +131,11 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   }
 
   #apply(edit: LinesEdit): EditOutcome {
+    const repeated = this.#repeated(edit);
+    if (repeated !== null) return repeated;
     const place = locate(edit, this.#text);
-    if (place !== null)
-      return 'code' in place ? { kind: 'refused', ...place } : this.#change(edit, place);
+    if (place !== null && 'code' in place) return { kind: 'refused', ...place };
+    if (place !== null) return this.#isAdded(place) ? skippedAddition() : this.#change(edit, place);
     const words = say.blockWordsOf(edit);
     const present = this.#present(edit);
     if (present === null) return { kind: 'refused', ...this.#text.absent(edit) };
@@ -192,9 +192,35 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   }
 
   /** Was the same edit made before? */
-  #isRepeat(edit: Sides): boolean {
-    for (const earlier of this.#earlier.splice(0)) this.#earlierKeys.add(keyOf(earlier));
-    return this.#earlierKeys.has(keyOf(edit));
+  #isRepeat(edit: LinesEdit): boolean {
+    return this.#repeats.sameAs(sidesOf(edit)) !== null;
+  }
+
+  /** What becomes of an edit whose lines another one of the response quotes, too; null: none does. */
+  #repeated(edit: LinesEdit): EditOutcome | null {
+    const sides = sidesOf(edit);
+    const { chain } = this.#text;
+    const same = this.#repeats.sameAs(sides);
+    const isDone = edit.after.length === 0 || chain.find(edit.after, 'exact').first.length > 0;
+    if (same !== null && isDone)
+      return skippedTwice('block', same);
+    const other = this.#repeats.contradicted(sides);
+    if (other === null || chain.find(edit.before, 'exact').first.length === 0) return null;
+    const { quote } = say.blockWordsOf(edit);
+    return { kind: 'refused', ...contradiction('Block', quote, other) };
+  }
+
+  /** Do the lines that an edit adds before or after those that it quotes stand there already? */
+  #isAdded({ first, before, after }: LinePlace): boolean {
+    const added = after.length - before.length;
+    if (added <= 0) return false;
+    const { chain } = this.#text;
+    const behind = after.slice(before.length);
+    const isTail = before.every((line, i) => after[i] === line) && isTelling(behind.join());
+    if (isTail && chain.stands(first, before.length, behind)) return true;
+    const ahead = after.slice(0, added);
+    const isHead = before.every((line, i) => after[added + i] === line) && isTelling(ahead.join());
+    return isHead && chain.stands(first, -added, ahead);
   }
 
   /**
@@ -219,6 +245,12 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     return [{ kind: 'lines', path: this.#path, changes: this.#text.changes() }];
   }
 }
+
+const sidesOf = ({ before, after, hint }: LinesEdit) => ({
+  before: before.join('\n'),
+  after: after.join('\n'),
+  line: hint.line,
+});
 
 const isSame = ({ before, after }: Sides): boolean =>
   before.length === after.length && before.every((line, i) => line === after[i]);

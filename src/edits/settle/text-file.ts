@@ -12,6 +12,7 @@ import { indexOf, indexOfLines, type LineIndex, NO_LINES } from '../text/lines.j
 import { withoutBom } from '../text/to-splices.js';
 import type { ApplyOptions, ContextFile } from '../types.js';
 import { type EditOutcome, type FileOfEdits, type LocatedTolerance, refused } from './outcome.js';
+import { contradiction, isTelling, Repeats, skippedAddition, skippedTwice } from './repeats.js';
 
 const SAME = '`old_string` and `new_string` are the same';
 const SAME_AND_ABSENT = `${SAME}, and do not occur in the file, so the answer may be for another version of it. Omit this edit if nothing should change here, else send \`old_string\` exactly as in the file.`;
@@ -26,6 +27,7 @@ export class TextFile implements FileOfEdits<TextEdit> {
   readonly #options: ApplyOptions;
   readonly #base: LineIndex;
   readonly #hasBom: boolean;
+  readonly #repeats = new Repeats();
   /** Null: the file does not exist yet. */
   #text: StringText | null;
 
@@ -67,9 +69,13 @@ export class TextFile implements FileOfEdits<TextEdit> {
       const absence = isSure ? null : SAME_AND_ABSENT;
       return { kind: 'skipped', code: 'no_change', message: `${SAME}.`, absence };
     }
+    const repeated = this.#repeated(edit, text);
+    if (repeated !== null) return repeated;
     const textPlaces = locate(edit, search) ?? search.absent(edit);
     if ('code' in textPlaces) return { kind: 'refused', ...textPlaces };
     const { places, likeness } = textPlaces;
+    if (isAdded(edit, places, text)) return skippedAddition();
+    this.#repeats.add({ before, after, line: null }, edit.hint.index);
     const tolerances: LocatedTolerance[] = [];
     const use = (name: LocatedTolerance['tolerance'], place: Stretch): void =>
       void tolerances.push({ tolerance: name, line: text.linesOf([place])[0] ?? null });
@@ -82,6 +88,18 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const quote = text.slice(first);
     text.replace(places, quote, likeness === null ? after : carried(before, quote, after));
     return { kind: 'changed', tolerances };
+  }
+
+  /** What becomes of an edit whose string another one of the response quotes, too; null: none does. */
+  #repeated({ before, after, hint }: TextEdit, text: StringText): EditOutcome | null {
+    const sides = { before, after, line: null };
+    const same = this.#repeats.sameAs(sides);
+    if (same !== null && text.find(after, false).length > 0) return skippedTwice('edit', same);
+    const other = this.#repeats.contradicted(sides);
+    if (other === null || text.find(before, false).length === 0) return null;
+    return hint.everywhere
+      ? null
+      : { kind: 'refused', ...contradiction('Edit', '`old_string`', other) };
   }
 
   /** Makes a file that does not exist, or one that is empty. */
@@ -99,6 +117,18 @@ export class TextFile implements FileOfEdits<TextEdit> {
     return [{ kind: 'lines', path: this.#path, result: linesOf(this.#text.whole) }];
   }
 }
+
+/** Does the text that an edit adds before or after its string stand there already? */
+const isAdded = ({ before, after }: TextEdit, places: readonly Stretch[], text: StringText): boolean => {
+  const [place, ...others] = places;
+  if (place === undefined || others.length > 0) return false;
+  const [from, to] = place;
+  const stands = (at: number, added: string): boolean =>
+    isTelling(added) && at >= 0 && text.slice([at, at + added.length]) === added;
+  if (after.startsWith(before) && stands(to, after.slice(before.length))) return true;
+  const lead = after.slice(0, after.length - before.length);
+  return after.endsWith(before) && stands(from - lead.length, lead);
+};
 
 /** Lines end at LF alone: a carriage return before it is the last character of a line of the file. */
 const linesOf = (text: string): LineIndex =>

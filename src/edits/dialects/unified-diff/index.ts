@@ -30,6 +30,7 @@ import {
   afterBlank,
   editOf,
   type Hunk,
+  isGap,
   isHunkHeader,
   isPrelude,
   isSignature,
@@ -116,12 +117,11 @@ class DiffReader extends AnswerReader {
 
   /** Returns the edits of every file: what becomes of it as a whole, then its hunks. */
   #all(): readonly Edit[] {
-    const isOffered = (path: string): boolean => this.context.files.has(path);
     const edits: Edit[] = [];
     let index = 0;
     for (const [section, file] of this.files.entries()) {
       const hint: Hint = { index, responseLine: file.answerLine, section, rules: RULES };
-      const header = fileEditOf(file, isOffered, hint);
+      const header = fileEditOf(file, this.#isOffered, hint);
       edits.push(header);
       for (const hunk of file.hunks) {
         edits.push(editOf(hunk, header.path ?? '', { hint, index, bounds: null }));
@@ -182,6 +182,10 @@ class DiffReader extends AnswerReader {
 
   #stray(text: string): Reading | null {
     const last = this.files.at(-1);
+    if (isGap(this.lines, this.lineIndex)) {
+      this.#pass('blank', 1);
+      return null;
+    }
     const isUnsigned =
       !/^[ +\-\\]/.test(text) || (this.#gap !== 'none' && this.isItem(this.lineIndex));
     const behindFence = this.#counted || this.#inProse || (isUnsigned && !this.#mayGoOn());
@@ -213,22 +217,33 @@ class DiffReader extends AnswerReader {
     );
   }
 
-  /** Hunks of the file that the line before them names, or of the one that is offered; behind prose they go on with it. */
+  /** Hunks of the file that the line before them names, else of the file before them in the response, or of the only offered one. */
   #withoutNames(): Reading | null {
     const [only = null, ...others] = this.context.files.keys();
     const before = this.before.replace(/^(?:---|\+\+\+) [ab]\//, '');
-    const path = this.fileBy(before, others.length === 0 ? only : null);
+    const current = this.#pathOfLast() ?? (others.length === 0 ? only : null);
+    const path = this.fileBy(before, current);
     if (path === null || this.#promised)
       return this.broken(
         'hunk_without_file',
         `The hunk at line ${this.lineIndex + 1} of the answer does not belong to a file: put \`--- a/path\` and \`+++ b/path\` before it.`,
       );
-    const last = path === only ? this.files.at(-1) : undefined;
+    const last = path === this.#pathOfLast() ? this.files.at(-1) : undefined;
     const file = last ?? { hunks: [], answerLine: this.lineIndex + 1, from: path, to: path };
     if (last === undefined) this.#add(file);
     else this.outside.belongs(this.lineIndex);
     return this.#hunksOf(file);
   }
+
+  /** The path of the last file that stays or is created; null: there is none. */
+  #pathOfLast(): string | null {
+    const last = this.files.at(-1);
+    if (last === undefined || last.unsupported !== undefined) return null;
+    const hint: Hint = { index: 0, responseLine: null, section: null, rules: RULES };
+    const edit = fileEditOf(last, this.#isOffered, hint);
+    return edit.kind === 'file' ? edit.after : null;
+  }
+  readonly #isOffered = (path: string): boolean => this.context.files.has(path);
 
   /** `diff --git` and the lines up to the first hunk. */
   #fileHeader(text: string): Reading | null {
@@ -281,7 +296,8 @@ class DiffReader extends AnswerReader {
       this.#counted = !hasWrongCounts(read.hunk);
       this.lineIndex = read.next;
       this.#gap = 'none';
-      const next = afterBlank(this.lines, this.lineIndex);
+      let next = afterBlank(this.lines, this.lineIndex);
+      if (isGap(this.lines, next)) next = afterBlank(this.lines, next + 1);
       if (isHunkHeader(this.lines[next] ?? '')) this.lineIndex = next;
     }
     if (file.hunks.length > 0) return null;
