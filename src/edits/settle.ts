@@ -15,6 +15,7 @@ import type {
 import { lookUp } from './paths.js';
 import { LinesFile } from './settle/lines-file.js';
 import { settleRequest } from './settle/lines-request.js';
+import { withMeantPaths } from './settle/meant-paths.js';
 import type { EditOutcome, FileOfEdits } from './settle/outcome.js';
 import { settleRanges } from './settle/range-file.js';
 import {
@@ -64,10 +65,11 @@ const lineTest = (files: FormatContext['files']): ParseContext['holdsLine'] => {
 };
 
 const settle = (
-  { edits, notes, summary }: ParsedResponse,
+  { edits: stated, notes, summary }: ParsedResponse,
   context: FormatContext,
 ): Pick<ReadResponse, 'reading' | 'files'> => {
-  const settlement = new Settlement(context, notes);
+  const { edits, notes: pathNotes, reasons } = withMeantPaths(stated, context);
+  const settlement = new Settlement(context, [...notes, ...pathNotes], reasons);
   const files = edits.some(({ hint }) => hint.rules.sections !== null)
     ? settlement.takeSections(edits)
     : settlement.takeFiles(edits);
@@ -89,7 +91,7 @@ class Settlement {
   readonly #plans: FilePlan[] = [];
   readonly #tolerances: UsedTolerance[] = [];
   readonly #notes: Reason[];
-  readonly #reasons: Reason[] = [];
+  readonly #reasons: Reason[];
   /** Reasons that count only if the files they are about change. */
   readonly #unsure: Reason[] = [];
   /** Paths that are written or deleted whole. */
@@ -97,9 +99,10 @@ class Settlement {
   /** Paths of edits that no file has. */
   readonly #refusedPaths = new Set<string>();
 
-  constructor(context: FormatContext, notes: readonly Reason[]) {
+  constructor(context: FormatContext, notes: readonly Reason[], reasons: readonly Reason[]) {
     this.#context = context;
     this.#notes = [...notes];
+    this.#reasons = [...reasons];
   }
 
   /** Takes the edits of dialects that name each file once, with all that becomes of it. Returns the number of files. */

@@ -6,8 +6,8 @@
  *   PART     = EDIT / { "file_path": "…", "edits": [ EDIT, … ] }      (an edit's own `file_path` goes before the outer one)
  *
  * with the marker's keys `complete` and `nonce` last; `"reason": "…"` where `edits` is empty. `old_string` is any part of the text as the
- * edits before left it, with LF as line end whatever the file has. Tolerances: earlier_block; without `replace_all` trailing_space and
- * lookalikes. Edits, for the marker: edits.
+ * edits before left it, with LF as line end whatever the file has. Tolerances: earlier_block, line_endings; without `replace_all`
+ * trailing_space and lookalikes. Edits, for the marker: edits.
  */
 import type { Dialect, DialectRules, ParsedResponse, TextEdit } from '../edit.js';
 import { invalid, type JsonAnswer, readJsonAnswer, parsed, unread } from './reader.js';
@@ -20,7 +20,13 @@ const STRING_REFUSALS = 10; // bound: Refused edits of one file that a string-re
 
 const RULES: DialectRules = {
   order: 'response',
-  tolerances: new Set(['earlier_block', 'trailing_space', 'lookalikes', 'fenced_body']),
+  tolerances: new Set([
+    'earlier_block',
+    'line_endings',
+    'trailing_space',
+    'lookalikes',
+    'fenced_body',
+  ]),
   mostRefusals: STRING_REFUSALS,
   lead: ({ hint }) =>
     hint.responseLine === null

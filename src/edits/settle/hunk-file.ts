@@ -33,7 +33,11 @@ export interface HunkSearch {
 }
 
 export const findHunks = (search: HunkSearch): HunksFound =>
-  (search.isExact ? findExactly(search) : null) ?? findByText(search);
+  (meansBytes(search) ? findExactly(search) : null) ?? findByText(search);
+
+/** Do the hunks of the file mean bytes? Those of a new file do if one of them holds a carriage return. */
+const meansBytes = ({ isExact, file, edits }: HunkSearch): boolean =>
+  isExact && (file.bytes !== null || edits.some(isByBytes));
 
 interface Located {
   readonly edit: LinesEdit;

@@ -2,7 +2,7 @@
 import type { TextEdit } from '../edit.js';
 import { locate, mayUse } from '../locate.js';
 import { carryLines, isKnownBase } from '../locate/likeness.js';
-import { StringSearch } from '../locate/string-search.js';
+import { StringSearch, type TextPlaces } from '../locate/string-search.js';
 import { type Stretch, StringText } from '../locate/string-text.js';
 import type { FilePlan } from '../text/changes.js';
 import { answerIndex } from '../text/codec.js';
@@ -86,7 +86,7 @@ export class TextFile implements FileOfEdits<TextEdit> {
       return refused('earlier_block', ON_EARLIER);
     if (written !== undefined) use('earlier_block', written);
     const quote = text.slice(first);
-    text.replace(places, quote, likeness === null ? after : carried(before, quote, after));
+    text.replace(places, quote, writtenFor(likeness, before, quote, after));
     return { kind: 'changed', tolerances };
   }
 
@@ -133,6 +133,19 @@ const isAdded = ({ before, after }: TextEdit, places: readonly Stretch[], text: 
 /** Lines end at LF alone: a carriage return before it is the last character of a line of the file. */
 const linesOf = (text: string): LineIndex =>
   text.includes('\r\n') ? indexOfLines(text.replace(/\n$/, '').split('\n')) : answerIndex(text);
+
+/** Returns what comes in place of a quote that stands by a likeness. */
+const writtenFor = (
+  likeness: TextPlaces['likeness'],
+  before: string,
+  quote: string,
+  after: string,
+): string => {
+  if (likeness === null) return after;
+  return likeness === 'line_endings'
+    ? after.replace(/\n$/, '')
+    : carried(before, quote, after);
+};
 
 /** Returns what comes in place of `base`, which the edit quotes as `before`: what both of its sides share stays as the file has it. */
 const carried = (before: string, base: string, after: string): string => {

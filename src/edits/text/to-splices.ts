@@ -213,7 +213,7 @@ export const exactBase = (bytes: Uint8Array | null, encoding?: string): SpliceBa
   return { bytes, text: { lines, ends }, codec: { ...codec, bom: new Uint8Array(0) } };
 };
 
-export type SpliceOptions = Pick<ApplyOptions, 'finalNewline' | 'newFileEol'>;
+export type SpliceOptions = Pick<ApplyOptions, 'finalNewline' | 'newFileEol' | 'newFileEols'>;
 export type Spliced =
   | {
       readonly ok: true;
@@ -248,7 +248,7 @@ export const spliced = (
       (index.length > 0
         ? index.end(0) || undefined
         : plan.exact === undefined
-          ? options.newFileEol
+          ? (options.newFileEols?.get(plan.path) ?? options.newFileEol)
           : undefined) ?? '\n',
   });
   const reasons = refusals(plan, base, from, ended);

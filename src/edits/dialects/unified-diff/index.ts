@@ -105,8 +105,16 @@ class DiffReader extends AnswerReader {
   /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
   #gap: 'none' | 'blank' | 'fence' = 'none';
 
+  /** If the header lines end in CRLF as well, that is how the response came, and says nothing of a new file. */
+  readonly #returnedOfNew: ArrayLike<number>;
+  readonly #answer = { lines: this.lines, isItem: (at: number): boolean => this.isItem(at) };
+
   constructor(body: string, context: ParseContext) {
     super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
+    const isTransport = Array.from(this.returned).every(
+      (returned, at) => returned === 1 || at === this.lines.length - 1,
+    );
+    this.#returnedOfNew = isTransport ? [] : this.returned;
   }
 
   read(): ParsedResponse {
@@ -285,7 +293,7 @@ class DiffReader extends AnswerReader {
   #hunksOf(file: FileDiff): Reading | null {
     while (isHunkHeader(this.line())) {
       const read = readHunk(
-        this,
+        { ...this.#answer, returned: file.from === null ? this.#returnedOfNew : this.returned },
         this.lineIndex,
         this.outside.fences.open,
         this.context.whole === true,
