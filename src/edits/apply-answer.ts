@@ -39,6 +39,7 @@ import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { decodeOffered, makeFiles, type OfferedFiles } from './settle/files.js';
 import { withNames } from './paths.js';
 import { type ThinkingFault, withoutThinking } from './thinking/index.js';
+import { unwrapped } from './wrapper.js';
 
 const NAMES_REPORTED = 20; // bound: Names in a message; more are counted.
 const LISTED_RESULTS = 10_000; // bound: Edits of an answer listed one by one; the counts take in all.
@@ -111,9 +112,11 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
 };
 
 const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
-  const { text, note, fault } = withoutThinking(answer, format, options.nonce);
+  const inner = unwrapped(answer);
+  const { text, note, fault } = withoutThinking(inner.text, format, options.nonce);
   const marked = findMarker(format, text, options.nonce);
-  const markedResponse = note === null ? marked : { ...marked, notes: [note, ...marked.notes] };
+  const earlier = [inner.note, note].flatMap((one) => one ?? []);
+  const markedResponse = { ...marked, notes: [...earlier, ...marked.notes] };
   const whole = markedResponse.marker === 'right' && !markedResponse.openFence;
   const { body, linesBefore, noChange } = markedResponse;
   return {

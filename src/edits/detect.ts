@@ -8,12 +8,21 @@ import type { Reading, Reason } from './types.js';
 
 export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begin: prose before it may hold braces of its own.
 
+/**
+ * The first line of a block of search-blocks, in the words of several tools, perhaps with the path behind them, and its last. Lines of git's
+ * own conflicts (`<<<<<<< HEAD`) are none.
+ */
+const OPENS_BLOCK = String.raw`(?:-{5,9} SEARCH|<{5,9} ?(?:SEARCH|search|Search|ORIGINAL|original|OLD|BEFORE|FIND|CURRENT)>?(?:[ \t]+[\w./@\\-]+)?)[ \t\r]*$`;
+export const BLOCK_OPENING = new RegExp(`^${OPENS_BLOCK}`);
+export const BLOCK_CLOSING =
+  /^(?:\+{5,9} REPLACE|>{5,9} ?(?:REPLACE|replace|Replace|UPDATED|updated|NEW|AFTER|MODIFIED|REPLACEMENT)>?)[ \t\r]*$/;
+
 /** The line that each text format begins with; a diff without its `---` and `+++` names no file. */
 const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
   ['begin-patch', /^\*\*\* (?:Begin Patch|(?:Add|Update|Delete) File: \S.*)[ \t\r]*$/m],
   ['unified-diff', /^(?:diff --(?:git|cc|combined) \S|--- [^\n]*\n\+\+\+ |@@(?: |\r?$))/m],
   ['search-replace', /^(?:FILE: \S|FIND(?: @?\d+)?:[ \t\r]*$)/m],
-  ['search-blocks', /^(?:<{5,9}|-{5,9}) SEARCH[ \t\r]*$/m],
+  ['search-blocks', new RegExp(`^${OPENS_BLOCK}`, 'm')],
   ['whole-file', /^(?:FILE|DELETE) \S/m],
 ];
 /** Where an answer's first line of a text format stands; -1: it has none. */

@@ -28,6 +28,7 @@ import {
 } from './settle/sections.js';
 import { TextFile } from './settle/text-file.js';
 import type { FilePlan } from './text/changes.js';
+import type { LineIndex } from './text/lines.js';
 import type {
   ContextFile,
   FormatContext,
@@ -215,6 +216,8 @@ class Settlement {
     else if (edit.kind === 'write') {
       const { refusal, unfenced } = edit.hint;
       if (refusal !== null) return refuse(refusal.code, refusal.message);
+      if (edit.hint.mayBePart && mayBePart(edit.after, file))
+        return refuse('fence_unclear', partOf(path));
       if (unfenced) this.#tolerances.push({ tolerance: 'fenced_body', path, index });
       this.#plans.push({ kind: 'lines', path, result: edit.after, rewritten: true, index });
     } else if (file.bytes === null) refuse('delete_absent', rules.whole?.deletesAbsent(path));
@@ -275,6 +278,17 @@ class Settlement {
     };
   }
 }
+
+const WHOLE_SHARE = 0.5; // bound: Share of a file's lines that new text has which nothing says to be the whole file.
+
+/** Has the text less than half of the file's lines? */
+const mayBePart = (after: LineIndex, { text }: ContextFile): boolean => {
+  const own = (text?.lines ?? []).filter((line) => line.trim() !== '');
+  const lines = new Set(after.all);
+  return own.filter((line) => lines.has(line)).length < WHOLE_SHARE * own.length;
+};
+const partOf = (path: string): string =>
+  `It is not clear whether the fence holds all of ${path} or a part of it. Send \`FILE ${path}\`, the whole text, \`END FILE\`.`;
 
 const withLead = (reason: Reason, edit: Edit, path: string): Reason => ({
   ...reason,

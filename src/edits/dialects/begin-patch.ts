@@ -44,6 +44,7 @@ const RULES: DialectRules = {
     'line_endings',
     'trailing_space',
     'lookalikes',
+    'tabs',
     'indent',
     'fenced_body',
   ]),

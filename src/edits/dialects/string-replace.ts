@@ -24,6 +24,7 @@ const RULES: DialectRules = {
     'earlier_block',
     'line_endings',
     'trailing_space',
+    'listing_numbers',
     'lookalikes',
     'fenced_body',
   ]),

@@ -12,7 +12,7 @@ import type { HunkHint, LinesEdit } from '../edit.js';
 import { type LinePlace, locate, mayUse, type PassName, type SearchedText } from '../locate.js';
 import { indexOf, type LineIndex, LinesOnce, type Text } from '../text/lines.js';
 import type { Fault } from '../types.js';
-import { shiftedPlaces } from './indent.js';
+import { shiftedPlaces, type ShiftName } from './indent.js';
 import { LEVEL_KEYS, levelBetween, type Level, LEVELS } from './likeness.js';
 import { LineChain, type Places } from './line-chain.js';
 import { copyOf, describeNearest, nearest } from './nearest.js';
@@ -185,8 +185,9 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
         return this.#alike(edit, pass, []);
       case 'lost_blank':
         return this.#withLostBlanks(edit);
+      case 'tabs':
       case 'indent':
-        return this.#indented(edit);
+        return this.#indented(edit, pass);
       default:
         return null;
     }
@@ -299,10 +300,14 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
       : this.#accept(edit, placeAt(edit, lineIndex));
   }
 
-  #indented(edit: LinesEdit): Found {
+  #indented(edit: LinesEdit, name: ShiftName): Found {
     const { bounds, lacksNewline } = hintOf(edit);
     if (lacksNewline.before) return null;
-    const result = shiftedPlaces(bounds === null ? this.#either : this.#plain, edit.before);
+    const result = shiftedPlaces(
+      bounds === null ? this.#either : this.#plain,
+      edit.before,
+      name,
+    );
     const all = this.#fitting(edit, {
       first: result.places.map(({ first }) => first),
       more: result.more,
@@ -316,7 +321,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     const accepted = this.#accept(edit, { ...placeAt(edit, place.first), before, after });
     return 'code' in accepted
       ? accepted
-      : { ...accepted, tolerances: [...accepted.tolerances, 'indent'] };
+      : { ...accepted, tolerances: [...accepted.tolerances, name] };
   }
 
   /** The hunk stands where its header says. */

@@ -114,6 +114,7 @@ const NO_LIKENESS = {
   line_endings: false,
   trailing_space: false,
   lookalikes: false,
+  tabs: false,
   indent: false,
 };
 /** No tolerance at all: the numbers and the text are right. */

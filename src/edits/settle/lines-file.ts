@@ -8,6 +8,7 @@ import { type LinePlace, locate, mayUse } from '../locate.js';
 import { BlockText } from '../locate/block-text.js';
 import { placesOf } from '../locate/elision.js';
 import { carryLines, isKnownBase, levelBetween } from '../locate/likeness.js';
+import { unnumbered } from '../locate/numbered.js';
 import * as say from '../locate/refusals.js';
 import type { FilePlan } from '../text/changes.js';
 import { withoutFence } from '../text/fence.js';
@@ -71,23 +72,44 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     if (!this.#exists) return { kind: 'refused', ...say.fileAbsent(say.blockWordsOf(edit)) };
     const plain = { ...edit, before, after: inner.all };
     if (isSame(plain)) return this.#unmoved(plain);
-    const outcome = this.#apply(plain);
+    const bare = this.#unnumbered(plain);
+    const outcome = this.#apply(bare ?? plain);
     if (outcome.kind !== 'changed') return outcome;
     this.#repeats.add(sidesOf(plain), edit.hint.index);
-    if (inner === body && before === reading.before) return outcome;
     const line = this.#lineOfLast;
-    return {
-      kind: 'changed',
-      tolerances: [...outcome.tolerances, { tolerance: 'fenced_body', line }],
-    };
+    const isFenced = inner !== body || before !== reading.before;
+    const tolerances = [
+      ...outcome.tolerances,
+      ...(bare === null ? [] : [{ tolerance: 'listing_numbers', line } as const]),
+      ...(isFenced ? [{ tolerance: 'fenced_body', line } as const] : []),
+    ];
+    return { kind: 'changed', tolerances };
+  }
+
+  /** Returns an edit without the line numbers of its quote, if the file has the lines without; null: it has no numbers. */
+  #unnumbered(edit: LinesEdit): LinesEdit | null {
+    if (!mayUse(edit, 'listing_numbers', this.#text.settings)) return null;
+    const plain = unnumbered(edit.before, edit.after);
+    if (plain === null) return null;
+    const { chain } = this.#text;
+    const stands = (lines: readonly string[]): boolean =>
+      chain.find(lines, 'trailing_space').first.length > 0;
+    return stands(edit.before) || !stands(plain.before) ? null : { ...edit, ...plain };
   }
 
   *#quotesOf(edits: readonly LinesEdit[]): Generator<string> {
     for (const stated of edits) {
       const { before, after, hint } = this.#hasBom ? withoutBoms(stated) : stated;
       for (const reading of hint.readings ?? [{ before, after }])
-        yield* [...reading.before, ...this.#unfenced(reading.before), ...reading.after];
+        yield* this.#quotesIn(reading);
     }
+  }
+
+  *#quotesIn({ before, after }: Sides): Generator<string> {
+    const unfenced = this.#unfenced(before);
+    yield* [...before, ...unfenced, ...after];
+    const plain = unnumbered(unfenced, after);
+    if (plain !== null) yield* [...plain.before, ...plain.after];
   }
 
   /** Returns quoted lines without a fence around them; the same lines if they have none, or it is not clear whose it is. */

@@ -2,6 +2,7 @@
 import type { TextEdit } from '../edit.js';
 import { locate, mayUse } from '../locate.js';
 import { carryLines, isKnownBase } from '../locate/likeness.js';
+import { unnumbered } from '../locate/numbered.js';
 import { StringSearch, type TextPlaces } from '../locate/string-search.js';
 import { type Stretch, StringText } from '../locate/string-text.js';
 import type { FilePlan } from '../text/changes.js';
@@ -71,6 +72,13 @@ export class TextFile implements FileOfEdits<TextEdit> {
     }
     const repeated = this.#repeated(edit, text);
     if (repeated !== null) return repeated;
+    const bare = this.#unnumbered(edit, text);
+    if (bare !== null) {
+      const outcome = this.#apply(bare);
+      if (outcome.kind !== 'changed') return outcome;
+      const tolerances = [{ tolerance: 'listing_numbers', line: null } as const, ...outcome.tolerances];
+      return { kind: 'changed', tolerances };
+    }
     const textPlaces = locate(edit, search) ?? search.absent(edit);
     if ('code' in textPlaces) return { kind: 'refused', ...textPlaces };
     const { places, likeness } = textPlaces;
@@ -88,6 +96,22 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const quote = text.slice(first);
     text.replace(places, quote, writtenFor(likeness, before, quote, after));
     return { kind: 'changed', tolerances };
+  }
+
+  /** Returns an edit without the line numbers of its string, if the text has it without; null: it has no numbers. */
+  #unnumbered(edit: TextEdit, text: StringText): TextEdit | null {
+    if (!mayUse(edit, 'listing_numbers', this.#options.tolerances)) return null;
+    const [before, after] = [edit.before.split('\n'), edit.after.split('\n')];
+    // A line end at the end is one of the last line, not an empty line that lacks its number.
+    const last = before.length > 1 && before.at(-1) === '' ? -1 : before.length;
+    const plain = unnumbered(before.slice(0, last), after.at(-1) === '' ? after.slice(0, -1) : after);
+    if (plain === null || text.find(edit.before, false).length > 0) return null;
+    const ended = (lines: readonly string[], original: readonly string[]): string =>
+      lines.join('\n') + (original.at(-1) === '' && lines.length > 0 ? '\n' : '');
+    const bare = ended(plain.before, before);
+    return text.find(bare, false).length === 0
+      ? null
+      : { ...edit, before: bare, after: ended(plain.after, after) };
   }
 
   /** What becomes of an edit whose string another one of the response quotes, too; null: none does. */

@@ -60,6 +60,7 @@ const RULES: DialectRules = {
     'line_endings',
     'trailing_space',
     'lookalikes',
+    'tabs',
     'indent',
     'fenced_body',
   ]),
