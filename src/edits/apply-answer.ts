@@ -151,6 +151,7 @@ const readPlainBlocks = (body: string, context: FormatContext): AnswerReading | 
 const unreadable = ({ open, reason }: ThinkingFault): AnswerReading => ({
   reading: { kind: 'invalid', open, reasons: [reason] },
   files: 0,
+  headers: 0,
   edits: 0,
 });
 const holdsNoEdit = (reading: Reading): boolean =>
@@ -186,7 +187,7 @@ const withTolerance = (
 };
 
 const judge = (
-  { reading, files: fileCount, edits, isPlain }: AnswerReading,
+  { reading, files: fileCount, headers, edits, isPlain }: AnswerReading,
   markedResponse: FoundMarker,
   offered: OfferedFiles,
   options: ApplyOptions,
@@ -202,7 +203,7 @@ const judge = (
   if (
     counts !== undefined &&
     reading.kind === 'plans' &&
-    (counts.files !== fileCount || counts.edits !== edits)
+    (![fileCount, headers].includes(counts.files) || counts.edits !== edits)
   ) {
     const message = `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`;
     return not('invalid', [{ code: 'marker_counts', message }]);

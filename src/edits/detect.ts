@@ -19,7 +19,7 @@ export const BLOCK_CLOSING =
 
 /** The line that each text format begins with; a diff without its `---` and `+++` names no file. */
 const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
-  ['begin-patch', /^\*\*\* (?:Begin Patch|(?:Add|Update|Delete) File: \S.*)[ \t\r]*$/m],
+  ['begin-patch', /^\*\*\* (?:Begin Patch|(?:Add|Delete) File: \S.*)[ \t\r]*$/m],
   ['unified-diff', /^(?:diff --(?:git|cc|combined) \S|--- [^\n]*\n\+\+\+ |@@(?: |\r?$))/m],
   ['search-replace', /^(?:FILE: \S|FIND(?: @?\d+)?:[ \t\r]*$)/m],
   ['search-blocks', new RegExp(`^${OPENS_BLOCK}`, 'm')],
@@ -43,6 +43,8 @@ export const formatIn = (said: string): AnswerFormat | null => {
     answer.search(line),
     format,
   ]);
+  // Behind such a line stand chunks, or the hunks of a diff, which its own header names.
+  found.push([answer.search(/^\*\*\* Update File: \S/m), 'begin-patch']);
   const json = jsonFormat(answer);
   if (json !== null) found.push(json);
   return found.filter(([at]) => at >= 0).sort(([a], [b]) => a - b)[0]?.[1] ?? null;
@@ -86,7 +88,8 @@ const isTextOfFile = (value: Json): boolean =>
   isJsonObject(value) &&
   TEXT_KEYS.some((key) => typeof value[key] === 'string') &&
   Object.entries(value).some(
-    ([key, path]) => typeof path === 'string' && NAMES_FILE.test(path) && PATH_KEY.test(`"${key}":`),
+    ([key, path]) =>
+      typeof path === 'string' && NAMES_FILE.test(path) && PATH_KEY.test(`"${key}":`),
   );
 
 /** Where an object names a file beside what is to be done with it, in whichever tool's keys and perhaps malformed; -1: nowhere. */
@@ -99,9 +102,7 @@ const editObjectIn = (text: string): number => {
     const objects = read.kind === 'value' ? withQuoted([...read.starts.keys()]) : [];
     if (objects.some(isTextOfFile)) return at;
     const said =
-      read.kind === 'value'
-        ? objects.map(keysIn)
-        : text.slice(at).split(/\}[ \t,\]]*$/m, 1);
+      read.kind === 'value' ? objects.map(keysIn) : text.slice(at).split(/\}[ \t,\]]*$/m, 1);
     if (said.some((keys) => PATH_KEY.test(keys) && EDIT_KEY.test(keys))) return at;
     if (read.kind === 'value') OBJECT.lastIndex = read.end;
     else broken += 1;
@@ -115,7 +116,10 @@ const withQuoted = (objects: readonly Json[]): readonly Json[] =>
       (value) => typeof value === 'string' && /^\s*[{[]/.test(value),
     );
     const inner = texts.map((value) => readJson(String(value)));
-    return [object, ...inner.flatMap((read) => (read.kind === 'value' ? [...read.starts.keys()] : []))];
+    return [
+      object,
+      ...inner.flatMap((read) => (read.kind === 'value' ? [...read.starts.keys()] : [])),
+    ];
   });
 /** An object's keys, each with its value where that is one word: a sentence is no command. */
 const keysIn = (value: Json): string =>
@@ -144,7 +148,8 @@ export class Outside {
   take(at: number, text: string): boolean {
     const isFence = this.fences.take(text);
     const fence = this.fences.open;
-    if (text.trim() !== '' && !(isFence && fence === null)) this.#lines.push({ at, text, fence, round: null });
+    if (text.trim() !== '' && !(isFence && fence === null))
+      this.#lines.push({ at, text, fence, round: null });
     return isFence;
   }
   /** Line `at`, which was taken, is one of the grammar: a body begins there, or its path stands there. */

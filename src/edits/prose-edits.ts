@@ -15,7 +15,8 @@ export interface ProseLine {
 
 const PATH = String.raw`(?:[\w@.-]+[/\\])*(?:[\w@-][\w@.-]*)?\.[A-Za-z][\w+-]{0,9}`;
 /** Names that end like files and are none. */
-const NO_FILE = /\b(?:e\.g|i\.e|etc|node\.js|next\.js|vue\.js|express\.js|d3\.js|three\.js|asp\.net)\b/gi;
+const NO_FILE =
+  /\b(?:e\.g|i\.e|etc|node\.js|next\.js|vue\.js|express\.js|d3\.js|three\.js|asp\.net)\b/gi;
 const NAMES_PATH = new RegExp(`(?:^|[\\s\`*_"'(\\[<])${PATH}(?=$|[\\s\`*_"'),:;\\]>.])`);
 const ONLY_PATH = new RegExp(
   `^[\\s>#*_\`"'\\d.)-]*(?:(?:file|path|in)\\b:?[\\s*_\`]*)?${PATH}[\\s*_\`"':]*(?:\\([^()]*\\)[\\s*_\`:]*)?$`,
@@ -50,24 +51,36 @@ export const proseEditIn = (lines: readonly ProseLine[]): number => {
   for (const [i, { text, fence }] of lines.entries()) {
     if (WRITES_FILE.test(text) || EDIT_TAG.test(text)) return i;
     if (fence === null && PATH_TAG.test(text)) return i;
-    const isOpening = fence !== null && lines[i - 1]?.fence !== fence && openingFence(text) !== null;
-    if (isOpening && tellsEdit(lines, i, fence)) return i;
+    const isOpening =
+      fence !== null && lines[i - 1]?.fence !== fence && openingFence(text) !== null;
+    const told = isOpening ? editInFence(lines, i, fence) : -1;
+    if (told >= 0) return told;
   }
   return -1;
 };
 
-/** Does the fence that line `at` opens hold an edit, by what it holds or by the line before it? */
-const tellsEdit = (lines: readonly ProseLine[], at: number, fence: Fence): boolean => {
+/** Returns the line that shows that the fence which line `at` opens holds an edit; -1: it holds none. */
+const editInFence = (lines: readonly ProseLine[], at: number, fence: Fence): number => {
   let end = at + 1;
   while (lines[end]?.fence === fence) end += 1;
   // A fence round edits that are read.
-  if (lines[end]?.round === fence) return false;
+  if (lines[end]?.round === fence) return -1;
   const content = lines.slice(at + 1, end);
-  const { info } = fence;
-  if (DIFF_INFO.test(info)) return content.some(({ text }) => /^[-+]/.test(text));
-  if (content.length === 0 || OUTPUT_INFO.test(info)) return false;
-  const [first] = content;
-  if (content.length > 1 && COMMENTED_PATH.test(first?.text ?? '')) return true;
+  if (DIFF_INFO.test(fence.info)) {
+    const changed = content.findIndex(({ text }) => /^[-+]/.test(text));
+    return changed < 0 ? -1 : at + 1 + changed;
+  }
+  if (content.length === 0 || OUTPUT_INFO.test(fence.info)) return -1;
+  const isNamed = content.length > 1 && COMMENTED_PATH.test(content[0]?.text ?? '');
+  return isNamed || isIntroduced(lines, { at, end }, fence) ? at : -1;
+};
+
+/** Does the line before a fence tell that it holds an edit? */
+const isIntroduced = (
+  lines: readonly ProseLine[],
+  { at, end }: { readonly at: number; readonly end: number },
+  { info }: Fence,
+): boolean => {
   const before = lines[at - 1];
   if (before === undefined || before.fence !== null || before.round !== null) return false;
   const intro = before.text.replace(NO_FILE, '');

@@ -42,6 +42,8 @@ import type {
 export interface ReadResponse {
   readonly reading: Reading;
   readonly files: number;
+  /** Headers of files: more than files if a response has several of one file. */
+  readonly headers: number;
   readonly edits: number;
 }
 
@@ -49,8 +51,9 @@ export interface ReadResponse {
 export const read = (dialect: Dialect, body: string, context: FormatContext): ReadResponse => {
   const response = dialect.parse(body, { ...context, holdsLine: lineTest(context.files) });
   const { fault, request, count: edits } = response;
-  if (fault !== null) return { reading: fault, files: 0, edits };
-  if (request !== null) return { reading: settleRequest(request, context), files: 0, edits };
+  if (fault !== null) return { reading: fault, files: 0, headers: 0, edits };
+  if (request !== null)
+    return { reading: settleRequest(request, context), files: 0, headers: 0, edits };
   return { ...settle(response, context), edits };
 };
 
@@ -68,13 +71,14 @@ const lineTest = (files: FormatContext['files']): ParseContext['holdsLine'] => {
 const settle = (
   { edits: stated, notes, summary }: ParsedResponse,
   context: FormatContext,
-): Pick<ReadResponse, 'reading' | 'files'> => {
+): Omit<ReadResponse, 'edits'> => {
   const { edits, notes: pathNotes, reasons } = withMeantPaths(stated, context);
   const settlement = new Settlement(context, [...notes, ...pathNotes], reasons);
   const files = edits.some(({ hint }) => hint.rules.sections !== null)
     ? settlement.takeSections(edits)
     : settlement.takeFiles(edits);
-  return { reading: settlement.reading(summary), files };
+  const headers = edits.filter(({ kind }) => kind === 'file' || kind === 'unusable').length;
+  return { reading: settlement.reading(summary), files, headers: headers || files };
 };
 
 /** The edits of one file; in whole-file those of one entry. */

@@ -4,7 +4,18 @@ import type { Reason } from './types.js';
 
 /** Keys under which programs and models put a text. */
 const TEXT_KEYS = [
-  'answer', 'response', 'content', 'text', 'output', 'result', 'message', 'reply', 'completion', 'code', 'patch', 'diff',
+  'answer',
+  'response',
+  'content',
+  'text',
+  'output',
+  'result',
+  'message',
+  'reply',
+  'completion',
+  'code',
+  'patch',
+  'diff',
 ];
 /** Keys beside it that say nothing of the edit. */
 const OTHER_KEYS = ['role', 'type', 'format', 'language', 'explanation', 'summary', 'status'];
@@ -23,11 +34,18 @@ export const unwrapped = (response: string): Unwrapped => {
   const [first] = body;
   if (first !== '"' && first !== '{') return { text: response, note: null };
   const read = readJson(body);
-  if (read.kind !== 'value' || body.slice(read.end).trim() !== '') return { text: response, note: null };
+  if (read.kind !== 'value' || body.slice(read.end).trim() !== '')
+    return { text: response, note: null };
   const text = textIn(read.value);
   // A text of one line is no response in a text format, and may be a value of a call.
   if (text === null || !/[\n{]/.test(text)) return { text: response, note: null };
-  return { text, note: { code: 'unwrapped', message: 'The answer was a text inside of JSON, and was read as that text.' } };
+  return {
+    text,
+    note: {
+      code: 'unwrapped',
+      message: 'The answer was a text inside of JSON, and was read as that text.',
+    },
+  };
 };
 
 const textIn = (value: Json): string | null => {

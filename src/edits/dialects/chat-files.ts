@@ -23,7 +23,8 @@ import { invalid, parsed, unread } from './reader.js';
 
 const LINES_BEFORE = 3; // bound: Lines before a fence in which its file may be named.
 
-const IS_PROSE = /^(?:bash|sh|shell|zsh|console|terminal|powershell|text|txt|output|plaintext|log)\b/i;
+const IS_PROSE =
+  /^(?:bash|sh|shell|zsh|console|terminal|powershell|text|txt|output|plaintext|log)\b/i;
 const SAYS_WHOLE =
   /\b(?:full|complete|entire|whole|updated|revised|final|modified)\s+(?:(?:new|updated)\s+)?(?:[`*]*[\w./-]+\.\w+[`*]*\s+)?(?:file|contents? of|file contents?)\b/i;
 const WORD_EDGES = /^[\s`*_"'(<[]+|[\s`*_"'),.:;>\]]+$/g;
@@ -68,7 +69,8 @@ class ChatReader {
         continue;
       }
       const end = this.#endOf(at, opening);
-      if (end === null) return this.#edits.length > 0 || this.#namedAt(at, opening) !== null ? unread(CUT) : null;
+      if (end === null)
+        return this.#edits.length > 0 || this.#namedAt(at, opening) !== null ? unread(CUT) : null;
       this.#take(at, end, opening);
       this.#before = [];
       at = end + 1;
@@ -94,7 +96,9 @@ class ChatReader {
 
   #take(at: number, end: number, opening: Fence): void {
     const inside = this.#lines.slice(at + 1, end);
-    const isForeign = IS_PROSE.test(opening.info) && namedPath(`\`\`\` ${opening.info}`, this.#context.files) === null;
+    const isForeign =
+      IS_PROSE.test(opening.info) &&
+      namedPath(`\`\`\` ${opening.info}`, this.#context.files) === null;
     const path = this.#namedAt(at, opening);
     if (path === null && isForeign) return;
     if (path === null || formatIn(inside.join('\n')) !== null) this.#unnamed ??= at;
@@ -109,7 +113,10 @@ class ChatReader {
     const isNested = MARKDOWN_LIKE.test(path) || inside.some((line) => openingFence(line) !== null);
     const unclear = `The text of ${path} may hold fences, so it is not clear where it ends. Send it as \`FILE ${path}\`, its text, \`END FILE\`.`;
     const comment = COMMENT.exec(inside[0] ?? '')?.[1];
-    const isLabel = comment !== undefined && comment === stated && !this.#context.holdsLine((inside[0] ?? '').trim(), false);
+    const isLabel =
+      comment !== undefined &&
+      comment === stated &&
+      !this.#context.holdsLine((inside[0] ?? '').trim(), false);
     const lines = isLabel ? inside.slice(1) : inside;
     const intro = this.#before.slice(-LINES_BEFORE).map((line) => this.#lines[line] ?? '');
     return {
@@ -148,7 +155,9 @@ class ChatReader {
   }
 
   #saysWhole(): boolean {
-    return this.#before.slice(-LINES_BEFORE).some((line) => SAYS_WHOLE.test(this.#lines[line] ?? ''));
+    return this.#before
+      .slice(-LINES_BEFORE)
+      .some((line) => SAYS_WHOLE.test(this.#lines[line] ?? ''));
   }
 
   /** Paths in a sentence: those in backticks or bold, and those of files that are there. */

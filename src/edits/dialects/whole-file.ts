@@ -41,7 +41,9 @@ export const wholeFile: Dialect = {
   rules: RULES,
   parse: (body, context) => {
     const response = new EntryReader(body, context).parse();
-    const isChat = response.fault?.kind === 'invalid' && response.fault.reasons.every(({ code }) => code === 'no_edits' || code === 'stray_edit');
+    const isChat =
+      response.fault?.kind === 'invalid' &&
+      response.fault.reasons.every(({ code }) => code === 'no_edits' || code === 'stray_edit');
     const hasEntries = /^(?:FILE|DELETE) \S/m.test(body);
     return (isChat && !hasEntries ? readChatFiles(body, context, RULES) : null) ?? response;
   },

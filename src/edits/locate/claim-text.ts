@@ -102,7 +102,8 @@ export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
 
   #moved(edit: RangeEdit): Found {
     const claim = claimOf(edit, this.#lines.length);
-    if (this.#isKnown || areChecked(claim, this.#lines) || fitsInPart(claim, this.#lines)) return null;
+    if (this.#isKnown || areChecked(claim, this.#lines) || fitsInPart(claim, this.#lines))
+      return null;
     const [only, ...others] = this.#otherPlaces(edit, claim);
     if (only === undefined || others.length > 0 || Math.abs(only - claim.from) > DRIFT_LINES)
       return null;

@@ -303,11 +303,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   #indented(edit: LinesEdit, name: ShiftName): Found {
     const { bounds, lacksNewline } = hintOf(edit);
     if (lacksNewline.before) return null;
-    const result = shiftedPlaces(
-      bounds === null ? this.#either : this.#plain,
-      edit.before,
-      name,
-    );
+    const result = shiftedPlaces(bounds === null ? this.#either : this.#plain, edit.before, name);
     const all = this.#fitting(edit, {
       first: result.places.map(({ first }) => first),
       more: result.more,
@@ -339,6 +335,8 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     isLike = (text: string, lineIndex: number) => this.index.is(lineIndex, text),
   ): boolean {
     const first = statedAt(edit);
+    const isLast = first + edit.before.length === this.index.length;
+    if (hintOf(edit).lacksNewline.before && !isLast) return false;
     return (
       edit.before.every((line, i) => isLike(line, first + i)) &&
       this.#fitting(edit, { first: [first], more: false }).first.length === 1
@@ -416,8 +414,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     if (!isEnd && lacksBothNewlines(edit)) return null;
     if (before && this.index.end(length - 1) !== '')
       return 'It says `\\ No newline at end of file`, but the file ends with a line ending. Omit that line.';
-    if (!isEnd && (before || after))
-      return NOT_AT_END;
+    if (!isEnd && (before || after)) return NOT_AT_END;
     return null;
   }
 }

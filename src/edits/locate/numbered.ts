@@ -4,9 +4,12 @@
  */
 
 /** The number, the check of Emend's own listing, and what stands between it and the text. */
-const NUMBERED = /^[ \t]*(?:[Ll])?(\d{1,7})(?:[a-z]{3})?(\t| ?\||:|→|│| {2,}|\. )(.*)$/s;
+const NUMBERED = /^[ \t]*(?:[Ll])?(\d{1,7})(?:[a-z]{3})?(\t| ?\||:|→|│| {2,})(.*)$/s;
+
+const LISTING_MARK = /[\t|→│]/;
 
 interface Numbered {
+  readonly mark: string;
   readonly numbers: readonly number[];
   readonly lines: readonly string[];
 }
@@ -31,19 +34,23 @@ const numberedLines = (lines: readonly string[]): Numbered | null => {
   if (numbers.length === 0) return null;
   // One blank belongs to the mark, unless lines stand directly behind it.
   const isSet = mark !== '\t' && texts.every((text) => text === '' || text.startsWith(' '));
-  return { numbers, lines: isSet ? texts.map((text) => text.slice(1)) : texts };
+  return { mark: mark ?? '', numbers, lines: isSet ? texts.map((text) => text.slice(1)) : texts };
 };
 
 /** Returns quoted lines without their numbers; null: they have none, or not each line the next one. */
-export const withoutNumbers = (lines: readonly string[]): readonly string[] | null => {
+const withoutNumbers = (lines: readonly string[]): readonly string[] | null => {
   const numbered = numberedLines(lines);
   if (numbered === null) return null;
-  const isInOrder = numbered.numbers.every((number, i) => number === (numbered.numbers[0] ?? 0) + i);
+  // One line with a colon or blanks behind a number may be text of its own.
+  if (lines.length === 1 && !LISTING_MARK.test(numbered.mark)) return null;
+  const isInOrder = numbered.numbers.every(
+    (number, i) => number === (numbered.numbers[0] ?? 0) + i,
+  );
   return isInOrder && numbered.numbers.length === lines.length ? numbered.lines : null;
 };
 
 /** Returns new lines without their numbers, if all have one, or as they are, if none has; null: some have. */
-export const newWithoutNumbers = (lines: readonly string[]): readonly string[] | null => {
+const newWithoutNumbers = (lines: readonly string[]): readonly string[] | null => {
   const all = numberedLines(lines);
   if (all !== null) return all.lines;
   return lines.some((line) => NUMBERED.test(line)) ? null : lines;

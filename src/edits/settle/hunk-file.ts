@@ -66,9 +66,7 @@ const find = (text: Text, { edits, settings, isKnown }: HunkSearch): HunksFound 
 /** The hunks of a diff in the order of the lines that they state, if all state one; those of a patch state none. */
 const byStatedLine = (edits: readonly LinesEdit[]): readonly LinesEdit[] => {
   const isStated = edits.every(({ hint }) => hint.line !== null && hint.hunk?.bounds === null);
-  return isStated
-    ? [...edits].sort((a, b) => (a.hint.line ?? 0) - (b.hint.line ?? 0))
-    : edits;
+  return isStated ? [...edits].sort((a, b) => (a.hint.line ?? 0) - (b.hint.line ?? 0)) : edits;
 };
 
 /** Refuses a hunk that changes what the one before it in the file changes. They may share context. */
@@ -78,7 +76,9 @@ const overlap = (last: Located, next: Located): Fault | null => {
   const [earlier, later] = [changedBy(last), changedBy(next)];
   const isApart = earlier === null || later === null || earlier.to < later.from;
   // One inserts where the other one replaces the next line, or behind the line that it replaced.
-  const touch = earlier?.to === later?.from && !(earlier?.endsInserting === true && later?.beginsInserting === true);
+  const touch =
+    earlier?.to === later?.from &&
+    !(earlier?.endsInserting === true && later?.beginsInserting === true);
   if (isApart || touch) return null;
   return {
     code: 'overlap',

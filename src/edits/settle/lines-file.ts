@@ -100,8 +100,7 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   *#quotesOf(edits: readonly LinesEdit[]): Generator<string> {
     for (const stated of edits) {
       const { before, after, hint } = this.#hasBom ? withoutBoms(stated) : stated;
-      for (const reading of hint.readings ?? [{ before, after }])
-        yield* this.#quotesIn(reading);
+      for (const reading of hint.readings ?? [{ before, after }]) yield* this.#quotesIn(reading);
     }
   }
 
@@ -224,8 +223,7 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     const { chain } = this.#text;
     const same = this.#repeats.sameAs(sides);
     const isDone = edit.after.length === 0 || chain.find(edit.after, 'exact').first.length > 0;
-    if (same !== null && isDone)
-      return skippedTwice('block', same);
+    if (same !== null && isDone) return skippedTwice('block', same);
     const other = this.#repeats.contradicted(sides);
     if (other === null || chain.find(edit.before, 'exact').first.length === 0) return null;
     const { quote } = say.blockWordsOf(edit);

@@ -53,7 +53,9 @@ class PathReader {
       isChanged || quotesText(edit)
         ? this.#meantBy(path, edit.hint.index)
         : // A hunk is of the file that its header means.
-          isHunk(edit) ? (this.#meant.get(path) ?? null) : null;
+          isHunk(edit)
+          ? (this.#meant.get(path) ?? null)
+          : null;
     if (meant === null) return edit;
     return edit.kind === 'file'
       ? { ...edit, path: meant, before: meant, after: meant }
@@ -142,7 +144,8 @@ class PathReader {
       );
     const lines = newLinesOf(edit, this.#edits);
     const meant = this.#candidates(path).find(
-      (other) => !this.#stated.has(other) && isMostOf(lines, this.#fileOf(other)?.text?.lines ?? []),
+      (other) =>
+        !this.#stated.has(other) && isMostOf(lines, this.#fileOf(other)?.text?.lines ?? []),
     );
     if (meant === undefined) return;
     refuse(
@@ -168,7 +171,8 @@ const creates = (edit: Edit): boolean => {
 };
 
 const newLinesOf = (edit: Edit, edits: readonly Edit[]): ReadonlySet<string> => {
-  const parts = edit.kind === 'file' ? edits.filter(({ hint }) => hint.section === edit.hint.section) : [edit];
+  const parts =
+    edit.kind === 'file' ? edits.filter(({ hint }) => hint.section === edit.hint.section) : [edit];
   const lines = parts.flatMap((part): readonly string[] => {
     if (part.kind === 'write') return part.after.all;
     if (part.kind === 'lines') return part.after;

@@ -36,8 +36,9 @@ export const settleRanges = (
   for (const edit of edits) {
     const { index, rules } = edit.hint;
     if (refusals.length >= rules.mostRefusals) break;
-    const first = firstOf.get(keyOf(edit));
-    firstOf.set(keyOf(edit), first ?? index);
+    const key = addsLines(edit) ? keyOf(edit) : null;
+    const first = key === null ? undefined : firstOf.get(key);
+    if (key !== null) firstOf.set(key, first ?? index);
     if (first !== undefined) {
       refusals.push({ edit, fault: saysTwice(edit, first) });
       continue;
@@ -58,6 +59,10 @@ export const settleRanges = (
   const plans: FilePlan[] = [{ kind: 'lines', path, changes: changesOf(located) }];
   return { plans, tolerances, notes, refusals };
 };
+
+/** Edits that only add lines do not overlap, so two of them may stand at one place. */
+const addsLines = ({ hint: { type } }: RangeEdit): boolean =>
+  type === 'insert' || type === 'append' || type === 'prepend';
 
 /** Equal for edits that say the same, word for word. */
 const keyOf = ({ after, hint }: RangeEdit): string => {

@@ -53,7 +53,8 @@ export const skippedAddition = (): EditOutcome => ({
   kind: 'skipped',
   code: 'already_present',
   message: 'What it adds is already there, at this place.',
-  absence: null,
+  absence:
+    'What it adds is already there, at this place, but other edits are not applied yet, so the file may have it twice in a row. Omit this edit if it is done, else quote more of the text around it.',
 });
 
 /** Blank lines and brackets stand in a row in many places: they are no sign that an addition is made. */

@@ -76,7 +76,10 @@ export class TextFile implements FileOfEdits<TextEdit> {
     if (bare !== null) {
       const outcome = this.#apply(bare);
       if (outcome.kind !== 'changed') return outcome;
-      const tolerances = [{ tolerance: 'listing_numbers', line: null } as const, ...outcome.tolerances];
+      const tolerances = [
+        { tolerance: 'listing_numbers', line: null } as const,
+        ...outcome.tolerances,
+      ];
       return { kind: 'changed', tolerances };
     }
     const textPlaces = locate(edit, search) ?? search.absent(edit);
@@ -104,7 +107,10 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const [before, after] = [edit.before.split('\n'), edit.after.split('\n')];
     // A line end at the end is one of the last line, not an empty line that lacks its number.
     const last = before.length > 1 && before.at(-1) === '' ? -1 : before.length;
-    const plain = unnumbered(before.slice(0, last), after.at(-1) === '' ? after.slice(0, -1) : after);
+    const plain = unnumbered(
+      before.slice(0, last),
+      after.at(-1) === '' ? after.slice(0, -1) : after,
+    );
     if (plain === null || text.find(edit.before, false).length > 0) return null;
     const ended = (lines: readonly string[], original: readonly string[]): string =>
       lines.join('\n') + (original.at(-1) === '' && lines.length > 0 ? '\n' : '');
@@ -143,7 +149,11 @@ export class TextFile implements FileOfEdits<TextEdit> {
 }
 
 /** Does the text that an edit adds before or after its string stand there already? */
-const isAdded = ({ before, after }: TextEdit, places: readonly Stretch[], text: StringText): boolean => {
+const isAdded = (
+  { before, after }: TextEdit,
+  places: readonly Stretch[],
+  text: StringText,
+): boolean => {
   const [place, ...others] = places;
   if (place === undefined || others.length > 0) return false;
   const [from, to] = place;
@@ -166,9 +176,7 @@ const writtenFor = (
   after: string,
 ): string => {
   if (likeness === null) return after;
-  return likeness === 'line_endings'
-    ? after.replace(/\n$/, '')
-    : carried(before, quote, after);
+  return likeness === 'line_endings' ? after.replace(/\n$/, '') : carried(before, quote, after);
 };
 
 /** Returns what comes in place of `base`, which the edit quotes as `before`: what both of its sides share stays as the file has it. */

@@ -133,7 +133,9 @@ class Reader {
     try {
       const text = this.text.slice(from, this.at);
       const isRaw = this.#isLoose && /[\n\r\t]/.test(text);
-      return JSON.parse(isRaw ? text.replace(/[\n\r\t]/g, (raw) => ESCAPES[raw] ?? raw) : text) as string;
+      // A raw one behind a backslash stays, and is no JSON.
+      const plain = isRaw ? text.replace(/\\[^]|[\n\r\t]/g, (raw) => ESCAPES[raw] ?? raw) : text;
+      return JSON.parse(plain) as string;
     } catch {
       throw broken(
         from,

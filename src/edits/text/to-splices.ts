@@ -265,8 +265,7 @@ const changesOf = (plan: LinesPlan, { codec }: SpliceBase, index: LineIndex): re
   // An answer that quotes the byte order mark means the one that is there.
   const ownBom = codec.bom.length > 0 && index.line(0)?.startsWith(BOM) !== true;
   const changes = 'changes' in plan ? plan.changes : null;
-  if (changes !== null && !(ownBom && beginsWithBom(changes, index)))
-    return changes;
+  if (changes !== null && !(ownBom && beginsWithBom(changes, index))) return changes;
   const result = 'changes' in plan ? indexOfLines(expand(index, plan.changes)) : plan.result;
   const lines = ownBom ? withoutFirstBom(result) : result;
   return changesFrom(index.length, lines, lineOrigins(index, lines));
