@@ -1,7 +1,7 @@
 /** What an answer says of itself: its format, and what looks like an edit outside of all that is read. */
 import type { AnswerFormat } from '../shared/formats.js';
 import { quoted } from '../shared/text.js';
-import { CUT_INSIDE_FENCE, type Fence, Fences, isBareFence, openingFence } from './text/fence.js';
+import { CUT_INSIDE_FENCE, Fences, isBareFence, openingFence } from './text/fence.js';
 import { isJsonObject, type Json, readJson } from './text/json.js';
 import { type ProseLine, proseEditIn } from './prose-edits.js';
 import type { Reading, Reason } from './types.js';
@@ -78,7 +78,7 @@ const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
 /** Where an object may begin that another tool would read: at the start of a line, or before a key in quotes. */
 const OBJECT = /^\{|\{\s*["']\w+["']\s*:/gm;
 const PATH_KEY =
-  /(?<![\w$])(?:["']?(?:target_?)?file_?path["']?|["'](?:path|file|file_?name)["'])\s*:/i;
+  /(?<![\w$])(?:["']?(?:target_?)?file_?path["']?|["'](?:path|file|file_?name|target_?file|relative_?path)["'])\s*:/i;
 const EDIT_KEY =
   /(?<![\w$])["']?(?:(?:(?:old|new)_?(?:str(?:ing)?|text|code|content|path|lines)|file_?text|code_?edit|contents?|replace(?:ment)?)["']?\s*:|(?:op|type|action|command)["']?\s*:\s*["']?(?:create|write|overwrite|update|edit|insert|replace|str_replace|append|prepend|delete|remove|rename|move))/i;
 /** Keys that say an edit where the object names a file with an ending and their value is text. */

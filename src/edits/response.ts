@@ -2,6 +2,7 @@
 import type { AnswerFormat } from '../shared/formats.js';
 import { formatIn } from './detect.js';
 import { holdsChatFiles } from './dialects/chat-files.js';
+import { DIALECTS } from './dialects/index.js';
 import { nonceIn } from './marker.js';
 import { withoutThinking } from './thinking/index.js';
 import { unwrapped } from './wrapper.js';
@@ -16,7 +17,7 @@ export const detectFormat = (response: string): AnswerFormat | null => {
   return (
     formatIn(text) ??
     (fault === null ? null : formatIn(inner)) ??
-    (holdsChatFiles(text) ? 'whole-file' : null)
+    (holdsChatFiles(text, DIALECTS['whole-file'].rules) ? 'whole-file' : null)
   );
 };
 

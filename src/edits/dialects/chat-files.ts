@@ -38,22 +38,22 @@ export const readChatFiles = (
 ): ParsedResponse | null => new ChatReader(body, context, rules).read();
 
 /** Does a text name a file before each of its fences? */
-export const holdsChatFiles = (text: string): boolean => {
+export const holdsChatFiles = (text: string, rules: DialectRules): boolean => {
   const context = { files: new Map(), options: { requireMarker: false }, holdsLine: () => false };
-  return new ChatReader(text, context, null).read()?.fault === null;
+  return new ChatReader(text, context, rules).read()?.fault === null;
 };
 
 class ChatReader {
   readonly #lines: readonly string[];
   readonly #context: ParseContext;
-  readonly #rules: DialectRules | null;
+  readonly #rules: DialectRules;
   readonly #outside = new Outside();
   readonly #edits: Edit[] = [];
   /** Numbers of the lines outside of fences since the last one. */
   #before: number[] = [];
   #unnamed: number | null = null;
 
-  constructor(body: string, context: ParseContext, rules: DialectRules | null) {
+  constructor(body: string, context: ParseContext, rules: DialectRules) {
     this.#lines = body.split('\n').map((line) => line.replace(/\r$/, ''));
     this.#context = context;
     this.#rules = rules;
