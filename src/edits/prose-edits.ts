@@ -13,6 +13,8 @@ export interface ProseLine {
   readonly round: Fence | null;
 }
 
+const LINE_CHARS = 400; // bound: A longer line tells of no edit.
+
 const PATH = String.raw`(?:[\w@.-]+[/\\])*(?:[\w@-][\w@.-]*)?\.[A-Za-z][\w+-]{0,9}`;
 /** Names that end like files and are none. */
 const NO_FILE =
@@ -46,9 +48,13 @@ const PATH_TAG = new RegExp(
   'i',
 );
 
+const shortOf = (line: ProseLine | undefined): string =>
+  line === undefined || line.text.length > LINE_CHARS ? '' : line.text;
+
 /** Returns the number of the first line that tells of an edit; -1: none does. */
 export const proseEditIn = (lines: readonly ProseLine[]): number => {
-  for (const [i, { text, fence }] of lines.entries()) {
+  for (const [i, { text: line, fence }] of lines.entries()) {
+    const text = line.length > LINE_CHARS ? '' : line;
     if (WRITES_FILE.test(text) || EDIT_TAG.test(text)) return i;
     if (fence === null && PATH_TAG.test(text)) return i;
     const isOpening =
@@ -71,7 +77,7 @@ const editInFence = (lines: readonly ProseLine[], at: number, fence: Fence): num
     return changed < 0 ? -1 : at + 1 + changed;
   }
   if (content.length === 0 || OUTPUT_INFO.test(fence.info)) return -1;
-  const isNamed = content.length > 1 && COMMENTED_PATH.test(content[0]?.text ?? '');
+  const isNamed = content.length > 1 && COMMENTED_PATH.test(shortOf(content[0]));
   return isNamed || isIntroduced(lines, { at, end }, fence) ? at : -1;
 };
 
@@ -83,7 +89,7 @@ const isIntroduced = (
 ): boolean => {
   const before = lines[at - 1];
   if (before === undefined || before.fence !== null || before.round !== null) return false;
-  const intro = before.text.replace(NO_FILE, '');
+  const intro = shortOf(before).replace(NO_FILE, '');
   if (TELLS_OLD.test(intro) && isFollowedByNew(lines, end)) return true;
   if (SHELL_INFO.test(info) && !SHELL_PATH.test(intro)) return false;
   return ONLY_PATH.test(intro) || (NAMES_PATH.test(intro) && TELLS_EDIT.test(intro));
@@ -95,7 +101,7 @@ const isFollowedByNew = (lines: readonly ProseLine[], at: number): boolean => {
   return (
     between !== undefined &&
     between.fence === null &&
-    TELLS_NEW.test(between.text) &&
+    TELLS_NEW.test(shortOf(between)) &&
     next !== undefined &&
     next.fence !== null &&
     openingFence(next.text) !== null

@@ -21,6 +21,7 @@ import {
 import type { ParseContext, Reading } from '../types.js';
 import { invalid, parsed, unread } from './reader.js';
 
+const LINE_CHARS = 300; // bound: A longer line names no file.
 const LINES_BEFORE = 3; // bound: Lines before a fence in which its file may be named.
 
 const IS_PROSE =
@@ -43,6 +44,10 @@ export const holdsChatFiles = (text: string, rules: DialectRules): boolean => {
   return new ChatReader(text, context, rules).read()?.fault === null;
 };
 
+/** Returns the text of a line that is a comment; undefined: it is none. */
+const commentIn = (line = ''): string | undefined =>
+  line.length > LINE_CHARS ? undefined : COMMENT.exec(line)?.[1];
+
 class ChatReader {
   readonly #lines: readonly string[];
   readonly #context: ParseContext;
@@ -64,7 +69,8 @@ class ChatReader {
       const opening = openingFence(this.#lines[at]);
       if (opening === null) {
         this.#outside.take(at, this.#lines[at] ?? '');
-        if (this.#lines[at]?.trim() !== '') this.#before.push(at);
+        const { length } = this.#lines[at]?.trim() ?? '';
+        if (length > 0 && length <= LINE_CHARS) this.#before.push(at);
         at += 1;
         continue;
       }
@@ -112,7 +118,7 @@ class ChatReader {
     const path = withoutPrefix(stated, this.#context);
     const isNested = MARKDOWN_LIKE.test(path) || inside.some((line) => openingFence(line) !== null);
     const unclear = `The text of ${path} may hold fences, so it is not clear where it ends. Send it as \`FILE ${path}\`, its text, \`END FILE\`.`;
-    const comment = COMMENT.exec(inside[0] ?? '')?.[1];
+    const comment = commentIn(inside[0]);
     const isLabel =
       comment !== undefined &&
       comment === stated &&
@@ -148,7 +154,7 @@ class ChatReader {
       const said = this.#saidIn(text);
       if (said.length > 0) return said.length === 1 ? (said[0] ?? null) : null;
     }
-    const first = COMMENT.exec(this.#lines[at + 1] ?? '')?.[1];
+    const first = commentIn(this.#lines[at + 1]);
     const commented = first === undefined ? null : namedPath(first, files);
     const [only, ...others] = files.keys();
     return commented ?? (this.#saysWhole() && others.length === 0 ? (only ?? null) : null);

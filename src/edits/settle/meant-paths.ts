@@ -9,6 +9,8 @@ import type { ContextFile, FormatContext, Reason } from '../types.js';
 
 const LEAST_SHARED_LINES = 2; // bound: Lines that a new file must share with another one to be taken for it.
 const MOST = 0.5; // bound: Share of a file's lines that new content has if it is that file.
+const SAME_NAMES = 200; // bound: Files of one name of which one may be meant; of more it is not clear which.
+const COMPARED_FILES = 8; // bound: Files of nearly the same path that new content is compared with.
 const PLACEHOLDER = /^\/?path\/to\//;
 
 export interface MeantPaths {
@@ -32,6 +34,7 @@ class PathReader {
   readonly #reasons: Reason[] = [];
   #byName: ReadonlyMap<string, readonly string[]> | null = null;
   #paths: ReadonlySet<string> | null = null;
+  #firstFolders: ReadonlySet<string> | null = null;
 
   constructor(edits: readonly Edit[], context: FormatContext) {
     this.#edits = edits;
@@ -89,6 +92,23 @@ class PathReader {
     const { files, options } = this.#context;
     return (this.#paths ??= new Set(pathsThere(files, options)));
   }
+  /** Folders at the top of the workspace. */
+  get #folders(): ReadonlySet<string> {
+    return (this.#firstFolders ??= new Set(
+      [...this.#there].flatMap((path) => /^[^/]+(?=\/)/.exec(path) ?? []),
+    ));
+  }
+  /** All paths by their last name, letter case aside. */
+  get #named(): ReadonlyMap<string, readonly string[]> {
+    if (this.#byName !== null) return this.#byName;
+    const byName = new Map<string, string[]>();
+    for (const path of this.#there) {
+      const own = byName.get(nameOf(path));
+      if (own === undefined) byName.set(nameOf(path), [path]);
+      else own.push(path);
+    }
+    return (this.#byName = byName);
+  }
   #fileOf(path: string): ContextFile | undefined {
     return this.#context.files.get(path);
   }
@@ -96,39 +116,30 @@ class PathReader {
     return (this.#fileOf(path)?.text ?? null) !== null;
   }
 
-  /** Returns the files that a path may mean, all of the same last name. */
+  /** Returns the paths that a path may mean, all of the same last name; none where there are too many to tell. */
   #candidates(stated: string): readonly string[] {
     const plain = plainOf(stated);
     const path = plain.replace(PLACEHOLDER, '');
-    if (path.split('/').includes('..')) return [];
-    const named = this.#named(path).filter((other) => this.#isText(other));
-    if (plain !== stated && named.includes(path)) return [path];
-    const ends = named
-      .filter((other) => path.endsWith(`/${other}`) && this.#isForeign(path, other))
-      .sort((a, b) => b.length - a.length)
-      .slice(0, 1);
-    const longer = named.filter((other) => other.endsWith(`/${path}`));
-    const cased = named.filter((other) => other.toLowerCase() === path.toLowerCase());
-    return [...new Set([...ends, ...longer, ...cased])];
+    if (path === '' || path.split('/').includes('..')) return [];
+    if (path !== stated && this.#there.has(path)) return [path];
+    const named = this.#named.get(nameOf(path)) ?? [];
+    if (named.length > SAME_NAMES) return [];
+    const folded = path.toLowerCase();
+    const alike = named.filter(
+      (other) => other.endsWith(`/${path}`) || (other !== path && other.toLowerCase() === folded),
+    );
+    return [...new Set([...this.#endOf(path), ...alike])];
   }
 
-  #named(path: string): readonly string[] {
-    if (this.#byName === null) {
-      const byName = new Map<string, string[]>();
-      for (const other of this.#there) {
-        const own = byName.get(nameOf(other));
-        if (own === undefined) byName.set(nameOf(other), [other]);
-        else own.push(other);
-      }
-      this.#byName = byName;
+  /** Returns the longest path that ends another one, if what stands before it is no folder of the workspace. */
+  #endOf(path: string): readonly string[] {
+    const segments = path.split('/');
+    if (this.#folders.has(segments[0] ?? '')) return [];
+    for (let from = 1; from < segments.length; from += 1) {
+      const end = segments.slice(from).join('/');
+      if (this.#there.has(end)) return [end];
     }
-    return this.#byName.get(nameOf(path)) ?? [];
-  }
-
-  /** Is what stands before the other path no folder of the workspace? */
-  #isForeign(path: string, other: string): boolean {
-    const folder = path.slice(0, path.length - other.length).split('/')[0] ?? '';
-    return ![...this.#there].some((there) => there === folder || there.startsWith(`${folder}/`));
+    return [];
   }
 
   /** Refuses a new file that is a file of nearly the same path. */
@@ -143,10 +154,12 @@ class PathReader {
         `Other paths of the answer begin with ${dropped}, which is no folder here. Send ${plainOf(path).slice(dropped.length)}.`,
       );
     const lines = newLinesOf(edit, this.#edits);
-    const meant = this.#candidates(path).find(
-      (other) =>
-        !this.#stated.has(other) && isMostOf(lines, this.#fileOf(other)?.text?.lines ?? []),
-    );
+    const meant = this.#candidates(path)
+      .slice(0, COMPARED_FILES)
+      .find(
+        (other) =>
+          !this.#stated.has(other) && isMostOf(lines, this.#fileOf(other)?.text?.lines ?? []),
+      );
     if (meant === undefined) return;
     refuse(
       `There is no file ${path}, and its new content is most of ${meant}. Send the path ${meant} if you mean that file, else other content.`,
