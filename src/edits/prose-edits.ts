@@ -88,7 +88,7 @@ const isIntroduced = (
   { info }: Fence,
 ): boolean => {
   const before = lines[at - 1];
-  if (before === undefined || before.fence !== null || before.round !== null) return false;
+  if (before?.fence !== null || before.round !== null) return false;
   const intro = shortOf(before).replace(NO_FILE, '');
   if (TELLS_OLD.test(intro) && isFollowedByNew(lines, end)) return true;
   if (SHELL_INFO.test(info) && !SHELL_PATH.test(intro)) return false;

@@ -6,7 +6,7 @@
  *   PART     = EDIT / { "file_path": "…", "edits": [ EDIT, … ] }      (an edit's own `file_path` goes before the outer one)
  *
  * with the marker's keys `complete` and `nonce` last; `"reason": "…"` where `edits` is empty. `old_string` is any part of the text as the
- * edits before left it, with LF as line end whatever the file has. Tolerances: earlier_block, line_endings; without `replace_all`
+ * edits before left it, with LF as line end whatever the file has. Tolerances: earlier_block, line_endings, listing_numbers; without `replace_all`
  * trailing_space and lookalikes. Edits, for the marker: edits.
  */
 import type { Dialect, DialectRules, ParsedResponse, TextEdit } from '../edit.js';

@@ -206,9 +206,8 @@ export const placesOfPart = (lines: readonly string[], part: string, most: numbe
 /** Does an offset stand inside of a word or a number? */
 const cutsWord = (text: string, offset: number): boolean => {
   if (offset <= 0 || offset >= text.length) return false;
-  const [left = '', right = ''] = [text.slice(0, offset), text.slice(offset)];
   const around = (before: number, after: number): string =>
-    left.slice(left.length - before) + right.slice(0, after);
+    text.slice(Math.max(0, offset - before), offset + after);
   if (/^[\p{L}\p{N}_$]{2}$/u.test(around(1, 1))) return true;
   // A hyphen, a dot or a comma joins what stands on both sides of it.
   return INNER.test(around(2, 1)) || INNER.test(around(1, 2));

@@ -1,6 +1,7 @@
 /**
- * The tolerances `tabs` and `indent`: the same lines with blanks for tabs, or all shifted by the same indentation. New lines are shifted the same way; nothing else about them
- * changes. Where there is a grammar, the result has no new syntax error and no definition of another name (settle/files.ts).
+ * The tolerances `tabs` and `indent`: the same lines with blanks for tabs or the other way around, or all shifted by the same indentation.
+ * New lines are changed the same way; nothing else about them changes. Where there is a grammar, the result has no new syntax error and no
+ * definition of another name (settle/files.ts).
  */
 import type { LineChain } from './line-chain.js';
 

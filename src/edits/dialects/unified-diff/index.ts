@@ -10,7 +10,8 @@
  *   line     = ( " " / "-" / "+" ) text NL [ "\ No newline at end of file" NL ]
  *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes, then perhaps a time or revision
  *
- * Hunks without a header are of the file that the line before names (`fileBefore`), else of the only offered one. A hunk without numbers belongs to the one place where it fits.
+ * Hunks without a header are of the file that the line before names (`fileBefore`), else of the last file of the diff, else of the only
+ * offered one. A hunk without numbers belongs to the one place where it fits. Several headers of one file are one section.
  * `--- old/x` and `+++ new/x`, or `x.orig` and `x`, are the file x; a side without lines whose time is 1970 or that is "(nonexistent)"
  * is no file. All names of a header agree. Renames may swap, go round, or go where another rename leaves a path.
  *
@@ -22,7 +23,7 @@
  * with the note `already_present`. Where counts are wrong or absent, a signed line that stands in the file as it is may be context: refused.
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
- * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
+ * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, tabs, indent.
  * Edits, for the marker: hunks. Without any: `NO-CHANGE: reason` (marker.ts).
  */
 import { fileEditOf, readExtendedHeader, type FileHeader } from './header.js';
