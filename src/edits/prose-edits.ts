@@ -28,6 +28,8 @@ const COMMENTED_PATH = new RegExp(
   `^\\s*(?://+|#+|--|;+|%+|/\\*+|<!--)\\s*(?:(?:file(?:name)?|path):\\s*)?${PATH}\\s*(?:\\*/|-->)?\\s*$`,
   'i',
 );
+/** A path alone, where more than paths follows. */
+const BARE_PATH = new RegExp(`^${PATH}:?\\s*$`);
 const TELLS_EDIT =
   /\b(?:create|add|update|updated|replace|change|modify|modified|edit|rewrite|write|overwrite|put|insert|append|prepend|delete|remove|save|new)\b/i;
 const TELLS_OLD = /\b(?:replace|change|find|before|old|from|original|current)\b/i;
@@ -77,7 +79,9 @@ const editInFence = (lines: readonly ProseLine[], at: number, fence: Fence): num
     return changed < 0 ? -1 : at + 1 + changed;
   }
   if (content.length === 0 || OUTPUT_INFO.test(fence.info)) return -1;
-  const isNamed = content.length > 1 && COMMENTED_PATH.test(shortOf(content[0]));
+  const [first, second] = content.map(shortOf);
+  const isPath = BARE_PATH.test(first ?? '') && !BARE_PATH.test(second ?? '');
+  const isNamed = content.length > 1 && (isPath || COMMENTED_PATH.test(first ?? ''));
   return isNamed || isIntroduced(lines, { at, end }, fence) ? at : -1;
 };
 

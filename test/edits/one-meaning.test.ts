@@ -123,6 +123,7 @@ describe('an edit in another form beside those that are read refuses all', () =>
     `Create \`new.js\`:\n\n${fence('n();')}`,
     `**new.js** (new)\n${fence('n();')}`,
     fence('// new.js\nn();'),
+    fence('new.js\nn();'),
     `In \`b.js\` replace\n\n${fence('x();')}\nwith\n\n${fence('y();')}`,
     '*** Add File: new.js\n+n();',
   ];
@@ -147,6 +148,7 @@ describe('an edit in another form beside those that are read refuses all', () =>
       `Run the tests:\n${fence('npm test', 'bash')}`,
       `Usage in \`main.js\`:\n${fence('one();')}`,
       `It prints:\n${fence('- ok', 'text')}`,
+      `These stay:\n${fence('a.js\nb.js', '')}`,
       `Update \`a.js\`:\n`,
       'See <https://x.y/a.js>, or {"status": 200, "path": "/a"}.\n',
     ].map((prose) => ({
