@@ -102,12 +102,6 @@ const isIntroduced = (
 /** Does a line like "with" and another fence follow? */
 const isFollowedByNew = (lines: readonly ProseLine[], at: number): boolean => {
   const [between, next] = [lines[at], lines[at + 1]];
-  return (
-    between !== undefined &&
-    between.fence === null &&
-    TELLS_NEW.test(shortOf(between)) &&
-    next !== undefined &&
-    next.fence !== null &&
-    openingFence(next.text) !== null
-  );
+  if (between?.fence !== null || !TELLS_NEW.test(shortOf(between))) return false;
+  return (next?.fence ?? null) !== null && openingFence(next?.text) !== null;
 };
