@@ -1,5 +1,5 @@
 /** `emend plan ...`: names, flags and help texts. */
-import { Argument, Option, type Command } from 'commander';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
 import type { Shell } from './commands/completion.js';
 import type { Io } from './io.js';
@@ -29,6 +29,12 @@ export const CONFIG_FROM =
 /** Of the commands that print more than their result: progress, or what to type next. */
 export const quiet = (): Option =>
   new Option('--quiet', 'print only the result and errors, no progress and no hints');
+
+/** A flag of before: it is refused, with the name of the flag that does the same now. */
+export const renamed = (flags: string, current: string): Option =>
+  new Option(flags).hideHelp().argParser(() => {
+    throw new InvalidArgumentError(`Use ${current}.`);
+  });
 
 /** With options that other commands have, too. */
 export const prints = (command: Command, ...options: readonly Option[]): Command =>
@@ -246,7 +252,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'emend run jobs/greet.md --policy review.yaml --wait --quiet',
     'emend run jobs/greet.md --yes --push emend/greet --draft-pr',
   ],
-  list: ['emend list', 'emend list --json'],
+  list: [
+    'emend list',
+    'emend list --search "greeting parser" --repository .',
+    'emend list --plan plans/010_greet.md --state failed',
+    'emend list --before 2026-11-30 --limit 200 --json',
+  ],
   calls: [
     'emend calls 3f2a',
     'emend calls 3f2a 2 --prompt',

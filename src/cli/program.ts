@@ -19,6 +19,7 @@ import {
   live,
   prints,
   quiet,
+  renamed,
   CONFIG_FROM,
 } from './program-more.js';
 import { build } from '../system/version.js';
@@ -115,10 +116,24 @@ export const buildProgram = (
     .description('list runs, open ones first')
     .addOption(new Option('--state <state>', 'only runs in this state').choices(LISTED_STATES))
     .option(
-      '--text <text>',
-      'only runs with this text in their title, job, id, workspace or current activity',
+      '--search <text>',
+      'only runs with each of these words in their title, task, id, repository, plan, files or outcome',
     )
-    .option('--workspace <dir>', 'only runs in this repository')
+    .option(
+      '--repository <place>',
+      'only runs in this directory, or in the repository with this URL',
+    )
+    .option(
+      '--plan <plan>',
+      'only runs of this plan and its phases (a document, or the id of a run)',
+    )
+    .option('--limit <number>', 'how many ended runs to list (50)')
+    .option(
+      '--before <time>',
+      'only ended runs that are older than this day or time, or than the page that printed it',
+    )
+    .addOption(renamed('--text <text>', '--search'))
+    .addOption(renamed('--workspace <dir>', '--repository'))
     .action(runs(async () => (await import('./commands/show.js')).list));
 
   prints(program.command('show'), json())

@@ -5,7 +5,7 @@ import { decide, loginName, type DecideOptions, type DecideResult } from './runs
 import { runDiff, runEvents, showRun, type RunDiff, type RunView } from './runs/show.js';
 import { waitForRun, watchRun, type Waited, type WaitOptions } from './runs/watch.js';
 import { jobOfText, readJobFile, type JobText } from '../workspace/documents/index.js';
-import { listRuns, type RunList } from './runs/list.js';
+import { listRuns, type ListOptions as AllListOptions, type RunList } from './runs/list.js';
 import { openEmend, type OpenOptions } from './open.js';
 import { resolveRun } from './runs/resolve.js';
 import type { Emend as Opened } from './types.js';
@@ -35,6 +35,8 @@ export type Work =
   | { readonly plan: string };
 /** How a run is started, beside its job or plan. */
 export type RunOptions = Omit<StartOptions, 'job' | 'given'>;
+/** Which runs are listed. */
+export type ListOptions = Omit<AllListOptions, 'index'>;
 /**
  * Emend, opened with `await Emend.open()`, closed with `await emend.close()`. `run` is a run's `stepKey`, at least 4 digits of it, or its
  * workflow id. Expected failures are thrown as ProblemError: its `problem` has a `code`, a `message` and what to do `next`. A job with
@@ -105,9 +107,9 @@ export class Emend {
     }
   }
 
-  /** Open runs, then ended ones, newest first. */
-  async list(): Promise<RunList> {
-    return listRuns(this.#emend);
+  /** Open runs, then ended ones, newest first. The next page begins `before` what `older` of the list names. */
+  async list(options: ListOptions = {}): Promise<RunList> {
+    return listRuns(this.#emend, options);
   }
 
   /** Closes the connection; runs go on. */

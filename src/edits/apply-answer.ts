@@ -45,6 +45,7 @@ import { formatIn } from './detect.js';
 import { decodeOffered, makeFiles, type OfferedFiles } from './settle/files.js';
 import { withNames } from './paths.js';
 import { type ThinkingFault, withoutThinking } from './thinking/index.js';
+import { unwrapped } from './wrapper.js';
 
 const NAMES_REPORTED = 20; // bound: Names in a message; more are counted.
 const LISTED_RESULTS = 10_000; // bound: Edits of an answer listed one by one; the counts take in all.
@@ -117,9 +118,11 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
 };
 
 const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
-  const { text, note, fault } = withoutThinking(answer, format, options.nonce);
+  const inner = unwrapped(answer);
+  const { text, note, fault } = withoutThinking(inner.text, format, options.nonce);
   const marked = findMarker(format, text, options.nonce);
-  const markedResponse = note === null ? marked : { ...marked, notes: [note, ...marked.notes] };
+  const earlier = [inner.note, note].flatMap((one) => one ?? []);
+  const markedResponse = { ...marked, notes: [...earlier, ...marked.notes] };
   const whole = markedResponse.marker === 'right' && !markedResponse.openFence;
   const { body, linesBefore, noChange } = markedResponse;
   return {
@@ -156,6 +159,7 @@ const readPlainBlocks = (body: string, context: FormatContext): AnswerReading | 
 const unreadable = ({ open, reason }: ThinkingFault): AnswerReading => ({
   reading: { kind: 'invalid', open, reasons: [reason] },
   files: 0,
+  headers: 0,
   edits: 0,
 });
 /** Says of a response without an edit in the requested format that it has one in another. */
@@ -201,7 +205,7 @@ const withTolerance = (
 };
 
 const judge = (
-  { reading, files: fileCount, edits, isPlain }: AnswerReading,
+  { reading, files: fileCount, headers, edits, isPlain }: AnswerReading,
   markedResponse: FoundMarker,
   offered: OfferedFiles,
   options: ApplyOptions,
@@ -217,7 +221,7 @@ const judge = (
   if (
     counts !== undefined &&
     reading.kind === 'plans' &&
-    (counts.files !== fileCount || counts.edits !== edits)
+    (![fileCount, headers].includes(counts.files) || counts.edits !== edits)
   ) {
     const message = `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`;
     return not('invalid', [{ code: 'marker_counts', message }]);

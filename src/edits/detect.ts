@@ -3,18 +3,28 @@ import type { AnswerFormat } from '../shared/formats.js';
 import { quoted } from '../shared/text.js';
 import { holdsCall, looksLikeCall } from './calls/arguments.js';
 import { CALL_TAG } from './calls/tags.js';
-import { CUT_INSIDE_FENCE, type Fence, Fences, isBareFence, openingFence } from './text/fence.js';
-import { type Json, readJson } from './text/json.js';
+import { type ProseLine, proseEditIn } from './prose-edits.js';
+import { CUT_INSIDE_FENCE, Fences, isBareFence, openingFence } from './text/fence.js';
+import { isJsonObject, type Json, readJson } from './text/json.js';
 import type { Reading, Reason } from './types.js';
 
 export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begin: prose before it may hold braces of its own.
 
+/**
+ * The first line of a block of search-blocks, in the words of several tools, perhaps with the path behind them, and its last. Lines of git's
+ * own conflicts (`<<<<<<< HEAD`) are none.
+ */
+const OPENS_BLOCK = String.raw`(?:-{5,9} SEARCH|<{5,9} ?(?:SEARCH|search|Search|ORIGINAL|original|OLD|BEFORE|FIND|CURRENT)>?(?:[ \t]+[\w./@\\-]+)?)[ \t\r]*$`;
+export const BLOCK_OPENING = new RegExp(`^${OPENS_BLOCK}`);
+export const BLOCK_CLOSING =
+  /^(?:\+{5,9} REPLACE|>{5,9} ?(?:REPLACE|replace|Replace|UPDATED|updated|NEW|AFTER|MODIFIED|REPLACEMENT)>?)[ \t\r]*$/;
+
 /** The line that each text format begins with; a diff without its `---` and `+++` names no file. */
 const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
-  ['begin-patch', /^\*\*\* Begin Patch[ \t\r]*$/m],
+  ['begin-patch', /^\*\*\* (?:Begin Patch|(?:Add|Delete) File: \S.*)[ \t\r]*$/m],
   ['unified-diff', /^(?:diff --(?:git|cc|combined) \S|--- [^\n]*\n\+\+\+ |@@(?: |\r?$))/m],
   ['search-replace', /^(?:FILE: \S|FIND(?: @?\d+)?:[ \t\r]*$)/m],
-  ['search-blocks', /^(?:<{5,9}|-{5,9}) SEARCH[ \t\r]*$/m],
+  ['search-blocks', new RegExp(`^${OPENS_BLOCK}`, 'm')],
   ['xml-call', CALL_TAG],
   ['whole-file', /^(?:FILE|DELETE) \S/m],
 ];
@@ -36,6 +46,8 @@ export const formatIn = (said: string): AnswerFormat | null => {
     answer.search(line),
     format,
   ]);
+  // Behind such a line stand chunks, or the hunks of a diff, which its own header names.
+  found.push([answer.search(/^\*\*\* Update File: \S/m), 'begin-patch']);
   const json = jsonFormat(answer) ?? callIn(answer, holdsCall);
   if (json !== null) found.push(json);
   const any = found.filter(([start]) => start >= 0);
@@ -109,9 +121,19 @@ const callIn = (
 /** Where an object may begin that another tool would read: at the start of a line, or before a key in quotes. */
 const OBJECT = /^\{|\{\s*["']\w+["']\s*:/gm;
 const PATH_KEY =
-  /(?<![\w$])(?:["']?(?:target_?)?file_?path["']?|["'](?:path|file|file_?name)["'])\s*:/i;
+  /(?<![\w$])(?:["']?(?:target_?)?file_?path["']?|["'](?:path|file|file_?name|target_?file|relative_?path)["'])\s*:/i;
 const EDIT_KEY =
-  /(?<![\w$])["']?(?:(?:(?:old|new)_?(?:str(?:ing)?|text|code|content|path)|contents?|replace(?:ment)?)["']?\s*:|(?:op|type|action|command)["']?\s*:\s*["']?(?:insert|replace|append|prepend|delete|remove|rename|move))/i;
+  /(?<![\w$])["']?(?:(?:(?:old|new)_?(?:str(?:ing)?|text|code|content|path|lines)|file_?text|code_?edit|contents?|replace(?:ment)?)["']?\s*:|(?:op|type|action|command)["']?\s*:\s*["']?(?:create|write|overwrite|update|edit|insert|replace|str_replace|append|prepend|delete|remove|rename|move))/i;
+/** Keys that say an edit where the object names a file with an ending and their value is text. */
+const TEXT_KEYS = ['code', 'text', 'diff', 'patch', 'source', 'body', 'data'];
+const NAMES_FILE = /^[^\s:]*\.[A-Za-z]\w{0,9}$/;
+const isTextOfFile = (value: Json): boolean =>
+  isJsonObject(value) &&
+  TEXT_KEYS.some((key) => typeof value[key] === 'string') &&
+  Object.entries(value).some(
+    ([key, path]) =>
+      typeof path === 'string' && NAMES_FILE.test(path) && PATH_KEY.test(`"${key}":`),
+  );
 
 /** Where an object names a file beside what is to be done with it, in whichever tool's keys and perhaps malformed; -1: nowhere. */
 const editObjectIn = (text: string): number => {
@@ -120,16 +142,28 @@ const editObjectIn = (text: string): number => {
     const at = OBJECT.exec(text)?.index;
     if (at === undefined) return -1;
     const read = readJson(text, at);
+    const objects = read.kind === 'value' ? withQuoted([...read.starts.keys()]) : [];
+    if (objects.some(isTextOfFile)) return at;
     const said =
-      read.kind === 'value'
-        ? [...read.starts.keys()].map(keysIn)
-        : text.slice(at).split(/\}[ \t,\]]*$/m, 1);
+      read.kind === 'value' ? objects.map(keysIn) : text.slice(at).split(/\}[ \t,\]]*$/m, 1);
     if (said.some((keys) => PATH_KEY.test(keys) && EDIT_KEY.test(keys))) return at;
     if (read.kind === 'value') OBJECT.lastIndex = read.end;
     else broken += 1;
   }
   return -1;
 };
+/** Objects and those that their values hold as text. */
+const withQuoted = (objects: readonly Json[]): readonly Json[] =>
+  objects.flatMap((object) => {
+    const texts = Object.values(object ?? {}).filter(
+      (value) => typeof value === 'string' && /^\s*[{[]/.test(value),
+    );
+    const inner = texts.map((value) => readJson(String(value)));
+    return [
+      object,
+      ...inner.flatMap((read) => (read.kind === 'value' ? [...read.starts.keys()] : [])),
+    ];
+  });
 /** An object's keys, each with its value where that is one word: a sentence is no command. */
 const keysIn = (value: Json): string =>
   Object.entries(value ?? {})
@@ -151,20 +185,20 @@ const MALFORMED: readonly RegExp[] = [
 /** The lines of an answer that stand outside of its bodies: follows their fences, and finds edits that nobody would read. */
 export class Outside {
   readonly fences = new Fences();
-  readonly #lines: { readonly at: number; readonly text: string; readonly fence: Fence | null }[] =
-    [];
+  readonly #lines: (ProseLine & { readonly at: number })[] = [];
 
   /** Takes the answer's line `at` (0-based); true: it opens or closes a fence. */
   take(at: number, text: string): boolean {
     const isFence = this.fences.take(text);
     const fence = this.fences.open;
-    if (text.trim() !== '' && !(isFence && fence === null)) this.#lines.push({ at, text, fence });
+    if (text.trim() !== '' && !(isFence && fence === null))
+      this.#lines.push({ at, text, fence, round: null });
     return isFence;
   }
   /** Line `at`, which was taken, is one of the grammar: a body begins there, or its path stands there. */
   belongs(at: number): void {
     if (this.#lines.at(-1)?.at === at) this.#lines.pop();
-    this.#lines.push({ at, text: BODY, fence: null });
+    this.#lines.push({ at, text: BODY, fence: null, round: this.fences.open });
   }
   /** The last line before line `at`, behind the last body, that stands in no closed fence and is none, but for one that `names` a file. */
   before(at: number, names: (fence: string) => boolean): string {
@@ -200,9 +234,14 @@ export class Outside {
     const lineOf = (of: string, at: number): number =>
       at < 0 ? Infinity : of.slice(0, at).split('\n').length - 1;
     const malformed = MALFORMED.map((line) => lineOf(text, text.search(line)));
+    const told = proseEditIn(this.#lines);
     const line =
       this.#lines[
-        Math.min(...malformed, ...[...openings, ...objects].map((at) => lineOf(bare, at)))
+        Math.min(
+          told < 0 ? Infinity : told,
+          ...malformed,
+          ...[...openings, ...objects].map((at) => lineOf(bare, at)),
+        )
       ];
     if (line === undefined) return null;
     const message = `Line ${line.at + 1} of the answer, ${quoted(line.text.trimEnd(), 120)}, looks like an edit but is outside the part that was parsed. Send every edit in the requested format, and no edit in prose.`;

@@ -131,6 +131,8 @@ export interface WriteEdit {
   readonly hint: Hint & {
     /** A closing fence at the end of `after` closed the one that the entry stands in, and was left out. */
     readonly unfenced: boolean;
+    /** Nothing says that `after` is the whole file, so most of the file's lines must be in it. */
+    readonly mayBePart: boolean;
     /** Why nothing may be written, although the path is a good one; null: it may. */
     readonly refusal: Fault | null;
   };

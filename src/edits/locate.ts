@@ -33,6 +33,8 @@ const PASSES: readonly Pass[] = [
   tolerant('lookalikes'),
   // Editors and models cut the blank before the context lines of a diff.
   tolerant('lost_blank'),
+  // Models write blanks for the tabs of a file, or tabs for its blanks.
+  tolerant('tabs'),
   // Models quote a nested block as if it began at the margin.
   tolerant('indent'),
   // Models leave out the middle of a long quote and write `...` for it.

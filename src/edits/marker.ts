@@ -158,6 +158,11 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
   const notes: Reason[] = [];
   if (hasProse)
     notes.push({ code: 'prose_before', message: 'Text before the JSON object was ignored.' });
+  if (read.kind === 'value' && read.isLoose) {
+    const message =
+      'The JSON has commas, comments, words or line endings that JSON does not allow.';
+    notes.push({ code: 'json_loose', message });
+  }
   if (ended && prose.trim() !== '')
     notes.push({ code: 'prose_after', message: 'Text after the JSON object was ignored.' });
   return {

@@ -15,6 +15,7 @@ import type {
 import { lookUp } from './paths.js';
 import { LinesFile } from './settle/lines-file.js';
 import { settleRequest } from './settle/lines-request.js';
+import { withMeantPaths } from './settle/meant-paths.js';
 import type { EditOutcome, FileOfEdits } from './settle/outcome.js';
 import { settleRanges } from './settle/range-file.js';
 import {
@@ -27,6 +28,7 @@ import {
 } from './settle/sections.js';
 import { TextFile } from './settle/text-file.js';
 import type { FilePlan } from './text/changes.js';
+import type { LineIndex } from './text/lines.js';
 import type {
   ContextFile,
   FormatContext,
@@ -40,6 +42,8 @@ import type {
 export interface ReadResponse {
   readonly reading: Reading;
   readonly files: number;
+  /** Headers of files: more than files if a response has several of one file. */
+  readonly headers: number;
   readonly edits: number;
 }
 
@@ -47,8 +51,9 @@ export interface ReadResponse {
 export const read = (dialect: Dialect, body: string, context: FormatContext): ReadResponse => {
   const response = dialect.parse(body, { ...context, holdsLine: lineTest(context.files) });
   const { fault, request, count: edits } = response;
-  if (fault !== null) return { reading: fault, files: 0, edits };
-  if (request !== null) return { reading: settleRequest(request, context), files: 0, edits };
+  if (fault !== null) return { reading: fault, files: 0, headers: 0, edits };
+  if (request !== null)
+    return { reading: settleRequest(request, context), files: 0, headers: 0, edits };
   return { ...settle(response, context), edits };
 };
 
@@ -64,15 +69,16 @@ const lineTest = (files: FormatContext['files']): ParseContext['holdsLine'] => {
 };
 
 const settle = (
-  { edits, notes, summary }: ParsedResponse,
+  { edits: stated, notes, summary }: ParsedResponse,
   context: FormatContext,
-): Pick<ReadResponse, 'reading' | 'files'> => {
-  const settlement = new Settlement(context, notes);
+): Omit<ReadResponse, 'edits'> => {
+  const { edits, notes: pathNotes, reasons } = withMeantPaths(stated, context);
+  const settlement = new Settlement(context, [...notes, ...pathNotes], reasons);
   const inSections = edits.filter(({ hint }) => hint.rules.sections !== null);
-  const others =
-    inSections.length === 0 ? edits : edits.filter(({ hint }) => hint.rules.sections === null);
+  const others = edits.filter(({ hint }) => hint.rules.sections === null);
   const files = settlement.takeSections(inSections) + settlement.takeFiles(others);
-  return { reading: settlement.reading(summary), files };
+  const headers = edits.filter(({ kind }) => kind === 'file' || kind === 'unusable').length;
+  return { reading: settlement.reading(summary), files, headers: headers || files };
 };
 
 /** The edits of one file; in whole-file those of one entry. */
@@ -90,7 +96,7 @@ class Settlement {
   readonly #plans: FilePlan[] = [];
   readonly #tolerances: UsedTolerance[] = [];
   readonly #notes: Reason[];
-  readonly #reasons: Reason[] = [];
+  readonly #reasons: Reason[];
   /** Reasons that count only if the files they are about change. */
   readonly #unsure: Reason[] = [];
   /** Paths that are written or deleted whole. */
@@ -98,9 +104,10 @@ class Settlement {
   /** Paths of edits that no file has. */
   readonly #refusedPaths = new Set<string>();
 
-  constructor(context: FormatContext, notes: readonly Reason[]) {
+  constructor(context: FormatContext, notes: readonly Reason[], reasons: readonly Reason[]) {
     this.#context = context;
     this.#notes = [...notes];
+    this.#reasons = [...reasons];
   }
 
   /** Takes the edits of dialects that name each file once, with all that becomes of it. Returns the number of files. */
@@ -226,6 +233,8 @@ class Settlement {
     else if (edit.kind === 'write') {
       const { refusal, unfenced } = edit.hint;
       if (refusal !== null) return refuse(refusal.code, refusal.message);
+      if (edit.hint.mayBePart && mayBePart(edit.after, file))
+        return refuse('fence_unclear', partOf(path));
       if (unfenced) this.#tolerances.push({ tolerance: 'fenced_body', path, index });
       this.#plans.push({ kind: 'lines', path, result: edit.after, rewritten: true, index });
     } else if (file.bytes === null) refuse('delete_absent', rules.whole?.deletesAbsent(path));
@@ -286,6 +295,17 @@ class Settlement {
     };
   }
 }
+
+const WHOLE_SHARE = 0.5; // bound: Share of a file's lines that new text has which nothing says to be the whole file.
+
+/** Has the text less than half of the file's lines? */
+const mayBePart = (after: LineIndex, { text }: ContextFile): boolean => {
+  const own = (text?.lines ?? []).filter((line) => line.trim() !== '');
+  const lines = new Set(after.all);
+  return own.filter((line) => lines.has(line)).length < WHOLE_SHARE * own.length;
+};
+const partOf = (path: string): string =>
+  `It is not clear whether the fence holds all of ${path} or a part of it. Send \`FILE ${path}\`, the whole text, \`END FILE\`.`;
 
 const withLead = (reason: Reason, edit: Edit, path: string): Reason => ({
   ...reason,

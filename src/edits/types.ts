@@ -64,6 +64,8 @@ export interface ApplyOptions {
   readonly finalNewline?: boolean;
   /** What new files end their lines with (from .editorconfig, .gitattributes, siblings); default LF. */
   readonly newFileEol?: '\n' | '\r\n';
+  /** The same by path, which counts before it. */
+  readonly newFileEols?: ReadonlyMap<string, '\n' | '\r\n'>;
   /** May the answer delete files? Default false: a deletion is `refused`. */
   readonly allowDelete?: boolean;
   /** May the answer create files that were not offered, below these workspace-relative directories ('' = anywhere)? Default none. */

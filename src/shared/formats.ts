@@ -30,6 +30,11 @@ export const TOLERANCES = {
     default: true,
     what: 'FIND is part of one line that occurs once in the file; a step never approves it automatically',
   },
+  tabs: {
+    default: true,
+    what: 'each tab of an indentation quoted as the same number of blanks, or the other way around',
+  },
+  listing_numbers: { default: true, what: 'line numbers of a listing before each quoted line' },
   indent: { default: false, what: 'uniform shift of indentation' },
   lookalikes: { default: false, what: 'typographic look-alike characters' },
   elision: { default: false, what: 'elided lines in the middle of FIND' },

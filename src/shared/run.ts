@@ -224,21 +224,13 @@ export const LISTED_STATES = [
   'unknown',
 ] as const;
 
-/** Which runs a list shows. `workspace`: an absolute path; `text`: a part of any word of a run, in any case; empty: all. */
+/**
+ * Which runs a list shows. `workspace`: an absolute path, or the address of a repository; `plan`: its document or the first digits of a run of
+ * it; `text`: words, each of which is a part of a run's texts, in any case; empty: all.
+ */
 export type RunFilter = Readonly<
-  Partial<Record<'state' | 'workspace' | 'text', string | undefined>>
+  Partial<Record<'state' | 'workspace' | 'plan' | 'text', string | undefined>>
 >;
-type Filtered = RunWords & { readonly state: string };
-
-export const fitsFilter = (
-  run: Filtered,
-  { state = '', workspace = '', text = '' }: RunFilter,
-): boolean =>
-  (state === '' || run.state === state) &&
-  (workspace === '' || run.workspace === workspace) &&
-  [run.title, run.jobPath, run.stepKey, run.doing, run.workspace].some((each) =>
-    each.toLowerCase().includes(text.trim().toLowerCase()),
-  );
 
 /** Where a run stands. */
 export interface StepStatus extends Pick<

@@ -188,6 +188,8 @@ export const homePaths = (home: string) => ({
   server: join(home, 'server'),
   /** What commands wrote instead of a workspace; nothing in it is needed by another process. */
   layers: join(home, 'layers'),
+  /** What lists and searches read of all runs, derived from the archive. */
+  index: join(home, 'index'),
   /** Which contents of configuration files may be a model's. */
   trust: join(home, 'trust'),
 });

@@ -58,9 +58,18 @@ export interface Archive {
   /** Appends durably, or with `sync` where others see it at once and the next append to this log makes it durable. */
   append(stepKey: StepKey, entries: readonly ArchiveEntry[], sync?: AppendSync): Promise<void>;
   read(stepKey: StepKey): Promise<readonly ArchiveEntry[]>;
-  /** stepKeys that start with the prefix, newest first. */
+  /** stepKeys that start with the prefix and have a log, newest first. For a few: each is looked at. */
   find(prefix: string): Promise<readonly StepKey[]>;
-  list(): Promise<readonly StepKey[]>;
+  /** Names of all places for runs, in no order, also of those without a log. */
+  names(): Promise<readonly StepKey[]>;
+  /** Changes whenever a name comes or goes, so that equal stamps mean equal names; null: the store does not tell. */
+  namesStamp(): Promise<string | null>;
+  /** Changes with every change of the run's logs; null: it has none. */
+  stamp(stepKey: StepKey): Promise<string | null>;
+  /** Returns the runs that may have changed since a position that an earlier call returned; null: no earlier call. */
+  changesSince(position: string | null): Promise<ArchiveChanges>;
+  /** Announces a change to the readers of `changesSince`; `append` does so by itself. To be called before the change. */
+  announce(stepKey: StepKey): Promise<void>;
   /** Keeps a JSON file beside the run's log, written once; `value` is what stands there, the first writer's. */
   putFile(
     stepKey: StepKey,
@@ -69,6 +78,14 @@ export interface Archive {
   ): Promise<{ readonly path: string; readonly value: object; readonly created: boolean }>;
   /** The last by name of the kept files whose names start with the prefix; null: there is none, or it is of another version. */
   lastFile(stepKey: StepKey, prefix: string): Promise<object | null>;
+}
+/** Runs whose archives may have changed. */
+export interface ArchiveChanges {
+  /** False: changes before `position` may be missing, so every run must be compared by its stamp. */
+  readonly isComplete: boolean;
+  readonly changed: ReadonlySet<StepKey>;
+  /** The next call begins here. Changes of the last minutes are after it, as their writers may not be done. */
+  readonly position: string;
 }
 export interface StoredFile {
   readonly path: string;
@@ -81,6 +98,8 @@ export interface StoredFile {
 export interface StoreFiles {
   /** Every file below the place; what goes away meanwhile is left out, and so is `skipped`, the path of a directory right in it. */
   list(place: string, skipped?: string): Promise<readonly StoredFile[]>;
+  /** The same, a directory after the other, so that no more of them are in memory than one has. */
+  walk(place: string, skipped?: readonly string[]): AsyncIterable<readonly StoredFile[]>;
   at(path: string): Promise<StoredFile | null>;
   /** Bytes as text; references are ASCII in every encoding that we write. Of a blob also where it was moved aside; empty: it is gone. */
   readText(path: string): Promise<string>;

@@ -2,7 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { decide, type DecideOptions } from '../client/runs/decide.js';
 import { listCalls, readCall } from '../client/runs/calls.js';
-import { listRuns } from '../client/runs/list.js';
+import { LISTED_ARCHIVED_RUNS, limitOf, listRuns, type ListOptions } from '../client/runs/list.js';
+import { placesOf } from '../client/run-index/choose.js';
+import { runIndex } from '../client/run-index/index.js';
 import {
   instructionsOf,
   proposalNeeds,
@@ -132,9 +134,33 @@ const ofRun = (
     return answer(emend, await runOf(emend, key), parts, url.searchParams);
   });
 
+const LISTED_PLACES = 200; // bound: Maximum number of repositories and of plans that the page offers to choose from.
+const SEARCH_CHARS = 1_000; // bound: Characters of each filter.
+
+/** Throws ProblemError `usage`. */
+const listOptions = (query: URLSearchParams): ListOptions => {
+  const valueOf = (name: string): string => {
+    const value = query.get(name) ?? '';
+    return value.length <= SEARCH_CHARS ? value : fail('usage', `\`${name}\` is too long.`);
+  };
+  const [before, limit] = [valueOf('before'), valueOf('limit')];
+  const filter = {
+    state: valueOf('state'),
+    workspace: valueOf('repository'),
+    plan: valueOf('plan'),
+    text: valueOf('text'),
+  };
+  return {
+    filter,
+    before: before === '' ? null : before,
+    limit: limit === '' ? LISTED_ARCHIVED_RUNS : limitOf(limit),
+  };
+};
+
 const ROUTES: readonly RouteOf[] = [
   get('session', ({ person }) => ({ person })),
-  get('runs', async ({ source }) => listRuns(await source())),
+  get('runs', async ({ source, url }) => listRuns(await source(), listOptions(url.searchParams))),
+  get('places', async ({ source }) => placesOf(await runIndex(await source()), LISTED_PLACES)),
   at('GET', 'live', (context) => live(context, 'list', listFeed(context.source))),
   at('GET', 'runs/:run/live', async (context, [key]) => {
     const { stepKey } = await runOf(await context.source(), key);

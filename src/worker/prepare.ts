@@ -38,7 +38,7 @@ export async function prepare(
   const queues = queuesFor(env, id);
   const endedRuns = endedRunsOf(options);
   const ports = await createPorts(options, store, endedRuns);
-  const recovered = await ports.workspace.recover();
+  const recovered = await ports.workspace.recoverMarked();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
   await clearScratch();
   const identity = live.workerIdentity(store.id, id, start, options.deployment);

@@ -155,6 +155,8 @@ export interface ApplyEngine extends Workspace {
   rollbackRecorded(request: RollbackRequest): Promise<RollbackOutcome>;
   /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted). */
   recover(steps?: readonly StepKey[]): Promise<readonly RecoveredTransaction[]>;
+  /** As `recover`, but looks only at steps with a mark of an open transaction, once all were looked at in this boot. For starts. */
+  recoverMarked(): Promise<readonly RecoveredTransaction[]>;
 }
 export interface RecoveredTransaction {
   readonly stepKey: StepKey;

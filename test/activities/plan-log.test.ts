@@ -19,7 +19,7 @@ import {
   PLAN_LOG_TAIL_BYTES,
 } from '../../src/activities/plan/plan-log.js';
 import { eventText } from '../../src/cli/render/text.js';
-import { statsOf } from '../../src/documents/plan/report.js';
+import { statsOf } from '../../src/documents/plan/plan-stats.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
 import { isOfKind } from '../../src/shared/event-text.js';
 import { createArchive } from '../../src/stores/directory/archive.js';

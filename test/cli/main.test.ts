@@ -211,7 +211,7 @@ describe('docs/cli.md', () => {
       const said =
         (sections.get(command.name()) ?? '') +
         (command.options.some(({ long }) => long === '--decision') ? answers : '');
-      for (const { long } of command.options)
+      for (const { long } of command.options.filter(({ hidden }) => !hidden))
         expect(`${command.name()}: ${said}`).toContain(long ?? '');
     }
   });

@@ -84,6 +84,25 @@ describe('emend patch', () => {
     expect(existsSync(join(work, 'DOCS'))).toBe(false);
   });
 
+  test('a path with a prefix means the only file that it can; new files end their lines each as its path wants', async () => {
+    put('src/a.txt', 'one\n');
+    put('b/a.bat', 'x\r\n');
+    const edit = (path: string, before: string, after: string): string =>
+      JSON.stringify({ file_path: path, old_string: before, new_string: after });
+    const answer = [
+      edit(join(work, 'src/a.txt'), 'one', 'two'),
+      edit('src/n.txt', '', 'n\n'),
+      edit('b/n.bat', '', 'n\n'),
+    ];
+    expect(await patch(answer.join('\n'))).toMatchObject({ exit: 0 });
+    expect([get('src/a.txt'), get('src/n.txt'), get('b/n.bat')]).toEqual(['two\n', 'n\n', 'n\r\n']);
+    const second = 'FILE a.txt\ntwo\nthree\nEND FILE\n';
+    put('src/a.txt', 'two\nthree\n');
+    const refusal = await patch(second);
+    expect(refusal).toMatchObject({ exit: 4 });
+    expect(existsSync(join(work, 'a.txt'))).toBe(false);
+  });
+
   test('a file with another name (hard link) is refused, unless emend.yaml lets the names part', async () => {
     put('a.txt', 'one\ntwo\nthree\n');
     linkSync(join(work, 'a.txt'), join(work, 'b.txt'));

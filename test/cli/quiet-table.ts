@@ -103,10 +103,16 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   },
   {
     command: 'list',
-    leavesOut: 'how to start a first run',
+    leavesOut: 'how to start a first run, and how to list all of them',
     cases: [
       { situation: 'no_home', line: 'list', loses: 'emend run', keeps: 'No runs yet' },
       { situation: 'none_waits', line: 'list', loses: 'emend run', keeps: 'No runs yet' },
+      {
+        situation: 'none_waits',
+        line: 'list --search x',
+        loses: 'All runs: emend list',
+        keeps: 'No run matches',
+      },
     ],
   },
   {

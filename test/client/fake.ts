@@ -317,6 +317,7 @@ export const NOTHING_UNUSED: Unused = {
   named: [],
   hosts: [],
   layers: [],
+  isMore: false,
   notes: [],
 };
 

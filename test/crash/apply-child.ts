@@ -28,6 +28,6 @@ const engine = createApplyEngine({
   patience_ms: 300,
 });
 const outcome = await (task.work === 'recover'
-  ? engine.recover()
+  ? engine.recoverMarked()
   : engine[task.work](task.request));
 process.stdout.write(JSON.stringify({ names: names(), outcome }));

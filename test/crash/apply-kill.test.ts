@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { homePaths } from '../../src/stores/home.js';
 import { realSys } from '../../src/system/sys.js';
 import { shimSys, type SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
@@ -89,6 +90,9 @@ const dieAt = async (
 const DEATHS = 5;
 const sceneFor = async (setting: Setting, death = 1): Promise<Scene> => {
   const scene = await makeScene(mixedFiles(setting.count), { git: setting.git ?? false });
+  // From here on only marks lead to a transaction.
+  fs.mkdirSync(homePaths(scene.home).transactions);
+  await scene.engine().recoverMarked();
   if (setting.work === 'rollback')
     expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
   if (setting.diedAt === undefined || (await dieAt(scene, setting.diedAt))) return scene;
@@ -131,7 +135,7 @@ const killAndRecover = async (setting: Setting, kill: Kill): Promise<'new' | 'ol
     });
 
     const engine = scene.engine();
-    const recovered = await engine.recover();
+    const recovered = await engine.recoverMarked();
     const sides = new Set(sidesOf(scene));
     expect(sides.size === 1 && !sides.has('other') ? [] : sidesOf(scene)).toEqual([]);
     expect(leftovers(scene.workspace)).toEqual([]);

@@ -118,6 +118,8 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
       by: 'test/e2e/repository.test.ts',
     },
   'emend list': { here: 'nothing' },
+  'emend list --search "greeting parser" --repository . --limit 200': { here: 'nothing' },
+  'emend list --before 2026-11-30': { here: 'nothing' },
   'export EMEND_HOME=/srv/emend-2': { by: 'test/e2e/hosts.test.ts' },
   'emend hosts adopt da946609': { by: 'test/e2e/hosts.test.ts' },
   'curl -s http://127.0.0.1:9465/readyz': { by: 'test/e2e/watching.test.ts' },

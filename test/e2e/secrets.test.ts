@@ -391,7 +391,7 @@ describe('F2: a token in the name of a file', () => {
     expect(ended.err + ended.out).toContain('Rename the file, or set `secrets: send`');
     expect(ended.err + ended.out).not.toContain(token.slice(4, 20));
     expect(asked(s)).toEqual([]);
-    const [key = ''] = await s.emend.archive.list();
+    const [key = ''] = await s.emend.archive.names();
     await nowhereElse(s, await resolveRun(s.emend, key), token, ['blobs']);
   });
 
@@ -410,7 +410,7 @@ describe('F2: a token in the name of a file', () => {
     const ended = await emendCommand(s, 'run', 'job.md', '--yes');
     expect(ended.err + ended.out).toContain('KEY=(secret) true');
     expect(ended.err + ended.out).not.toContain(token.slice(4, 20));
-    const [key = ''] = await s.emend.archive.list();
+    const [key = ''] = await s.emend.archive.names();
     await nowhereElse(s, await resolveRun(s.emend, key), token, ['blobs']);
   });
 });

@@ -80,7 +80,11 @@ const cases = fc
   .map(([edit, context]) => ({ edit, changes: changesOf(edit, context) }))
   .filter(({ changes }) =>
     changes.every(
-      ({ find, replace }) => find.length > 0 && ![...find, ...replace].includes('REPLACE:'),
+      ({ find, replace }) =>
+        find.length > 0 &&
+        ![...find, ...replace].includes('REPLACE:') &&
+        // A lone fence around new text belongs to the response.
+        !replace.some((line) => line.startsWith('```')),
     ),
   );
 

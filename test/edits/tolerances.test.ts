@@ -77,6 +77,18 @@ const NEEDING: Readonly<Record<Tolerance, Sample>> = {
     answer: blocks(block('one, two\n', 'three\n')),
     result: 'a\n  call(three);\nc\n',
   },
+  tabs: {
+    format: 'search-replace',
+    base: 'a\n\tb\n',
+    answer: blocks(block('a\n    b\n', 'a\n    B\n')),
+    result: 'a\n\tB\n',
+  },
+  listing_numbers: {
+    format: 'search-replace',
+    base: 'a\nb\n',
+    answer: blocks(block('1| a\n2| b\n', '1| a\n2| B\n')),
+    result: 'a\nB\n',
+  },
   indent: {
     format: 'search-replace',
     base: '  a\n    b\n',

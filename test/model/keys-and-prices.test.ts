@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { nonceFor, callKey } from '../../src/model/journal/records.js';
 import { usdOf } from '../../src/model/prices.js';
-import { route } from '../../src/documents/job/models.js';
+import { route } from '../../src/documents/job/routing.js';
 import type { CallKeyParts } from '../../src/model/ports.js';
 import { addUsage, NO_USAGE, sumUsage } from '../../src/shared/usage.js';
 import { keyParts } from './support.js';

@@ -1,7 +1,7 @@
 /** Which facts call for a replan: failure tiers, and triggers with their limits. Every row of each table. */
 import { describe, expect, test } from '@jest/globals';
 import { PHASE_ATTEMPTS } from '../../src/activities/plan/estimate.js';
-import { DEFAULT_THRESHOLDS } from '../../src/documents/plan/score.js';
+import { DEFAULT_THRESHOLDS } from '../../src/documents/plan/thresholds.js';
 import { currentRules } from '../../src/shared/rules.js';
 import {
   evaluateTriggers,

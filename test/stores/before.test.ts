@@ -145,11 +145,14 @@ test('a call and the claim of it are durable before it is sent, its answer befor
 /** The file is opened and renamed beneath the descriptor of its directory. */
 const isTarget = (path: string): boolean => path.endsWith('/a.txt');
 
+/** Marks of open transactions count only in the boot in which they were made: no power cut takes one that counts. */
+const isNoMark = (path: string): boolean => !path.startsWith('home/index/transactions/');
+
 test('plan and verdict are durable before a file is touched, the outcome before it is told', async () => {
   const scene = await makeScene([{ path: 'a.txt', before: 'one\n', after: 'two\n' }]);
   const touched: string[][] = [];
   const { sys, open } = watched(scene.root, (call, path) => {
-    if (call === 'rename' && isTarget(path)) touched.push(open());
+    if (call === 'rename' && isTarget(path)) touched.push(open().filter(isNoMark));
   });
   expect(await scene.engine({ sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
   expect(touched).toEqual([[]]);

@@ -2,6 +2,7 @@
 import * as fs from 'node:fs';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { listRuns } from '../../src/client/runs/list.js';
+import { ANNOUNCEMENTS } from '../../src/stores/announcements.js';
 import { createS3Archive, objectsAt, type Objects } from '../../src/stores/s3/index.js';
 import { fakeEmend, FakeServer, startedData } from '../client/fake.js';
 import { startFaultyProxy, type FaultyProxy } from '../support/faulty-proxy.js';
@@ -49,7 +50,7 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
   const closed = { status: 'CANCELLED', result: null, message: 'cancelled' };
 
   many(
-    'one list of all objects, in pages, and the newest 50 archives at once',
+    'each archive is read once; then a list asks for what is new and for the stamps of what it shows',
     async () => {
       const archive = createS3Archive(objects, 'home-');
       for (let at = 1; at <= RUNS; at += AT_ONCE) {
@@ -74,18 +75,32 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
         );
         return done;
       };
-      const keys = await timed('the list of runs', () => archive.list());
+      const keys = await timed('the list of runs', () => archive.names());
       expect(keys).toHaveLength(RUNS);
       const emend = { ...(await fakeEmend(new FakeServer())), archive };
       await timed('50 archives, one after the other', async () => {
         for (const key of keys.slice(0, 50)) await archive.read(key);
       });
-      const listed = await timed('emend list', () => listRuns(emend));
-      expect(listed).toMatchObject({ left_off: RUNS - 50, runs: { length: 50 } });
-      // A try more after a time-out is no other request.
-      const seen = [...new Set(proxy.seen)];
-      const lists = seen.filter((each) => each.includes('list-type=2')).length;
-      expect([lists, seen.length - lists]).toEqual([Math.ceil(RUNS / 1_000) + 50, 50]);
+      const requestsOf = async (what: string) => {
+        const list = await timed(what, () => listRuns(emend));
+        expect(list).toMatchObject({ left_off: RUNS - 50, runs: { length: 50 } });
+        // A try more after a time-out is no other request.
+        const seen = [...new Set(proxy.seen)];
+        const lists = seen.filter((each) => each.includes('list-type=2')).length;
+        return { lists, others: seen.length - lists };
+      };
+      // Each archive is read once: its stamp, the list of its pieces, one piece. Names and announcements come in pages.
+      const pages = 2 * Math.ceil(RUNS / 1_000);
+      const first = await requestsOf('the first emend list, which builds the index');
+      expect(first).toEqual({ lists: 2 * RUNS + pages + 50, others: RUNS });
+      // After 20 minutes no list asks for these announcements again.
+      for (const { key } of await objects.list(ANNOUNCEMENTS)) await objects.remove(key);
+      const second = await requestsOf('emend list');
+      expect(second).toEqual({ lists: 1 + 50, others: 0 });
+      const fitting = await timed('a search', () =>
+        listRuns(emend, { filter: { text: 'job 77' } }),
+      );
+      expect(fitting.runs.some(({ title }) => title === 'Job 77')).toBe(true);
     },
     3_600_000,
   );

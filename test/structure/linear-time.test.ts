@@ -5,12 +5,13 @@ import { expect, test } from '@jest/globals';
 
 import { refusedBySandbox } from '../../src/activities/step/sandbox.js';
 import { anchorsOf } from '../../src/documents/plan/anchors.js';
-import { parsePlan } from '../../src/documents/plan/parse.js';
-import { filesIn, scoreOf, sectionIn } from '../../src/documents/plan/score.js';
-import { unticked } from '../../src/documents/plan/tree.js';
+import { parsePlan } from '../../src/documents/plan/parse-plan.js';
+import { filesIn, scoreOf } from '../../src/documents/plan/score.js';
+import { sectionIn } from '../../src/documents/plan/thresholds.js';
+import { untick } from '../../src/documents/plan/plan-tree.js';
 import { claimedUnfinished } from '../../src/shared/unfinished.js';
 import { parseConfig, parseJob } from '../../src/documents/job/index.js';
-import { firstHeading } from '../../src/documents/source/yaml.js';
+import { firstHeading } from '../../src/documents/source/first-heading.js';
 import { elisionReasons } from '../../src/edits/locate/elision.js';
 import { openingFence } from '../../src/edits/text/fence.js';
 import { withoutThinking } from '../../src/edits/thinking/index.js';
@@ -95,7 +96,7 @@ test.each<[string, () => unknown]>([
     () => inPlan(`### Phase 1: A\n\nDepends on:${run('*')}1a\ndepend${run('_')}a`),
   ],
   ['stages', () => inPlan(`### Phase 1: A\n\n${run('#### Stage 1: S\n\n- [ ] x\n')}`)],
-  ['the text of a phase', () => unticked(blanks)],
+  ['the text of a phase', () => untick(blanks)],
   ['an underlined heading', () => inPlan(`${blanks}\n---`)],
   ['brackets in a heading', () => heading(run('['))],
   ['links in a phase', () => filesIn(run(']('))],

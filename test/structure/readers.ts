@@ -17,29 +17,30 @@ import {
 } from '../../src/documents/job/index.js';
 import { parseLimitSetting } from '../../src/documents/job/limits.js';
 import { isRelativeWrite } from '../../src/documents/job/write-paths.js';
-import { anchorsOf, hasAnchorLinks } from '../../src/documents/plan/anchors.js';
+import { anchorsOf } from '../../src/documents/plan/anchors.js';
+import { hasAnchorLinks } from '../../src/documents/plan/anchor-links.js';
 import { linksOf, withLines } from '../../src/documents/plan/change.js';
-import { commitInSummary, planOfSummary } from '../../src/documents/plan/history.js';
-import {
-  copiesFor,
-  definedIn,
-  down,
-  isRelative,
-  retarget,
-  up,
-} from '../../src/documents/plan/links.js';
+import { commitInSummary, planOfSummary } from '../../src/documents/plan/partial-summary.js';
+import { copiesFor, definedIn } from '../../src/documents/plan/link-definitions.js';
+import { down, isRelative, retarget, up } from '../../src/documents/plan/links.js';
 import { readMarkdown } from '../../src/documents/plan/markdown.js';
-import { outlineOf, readDocument, readPlanFront } from '../../src/documents/plan/reading.js';
-import { taskLines } from '../../src/documents/plan/mark.js';
-import { parsePlan, readPartFile } from '../../src/documents/plan/parse.js';
-import { filesIn, scoreOf, sectionIn, thresholdsIn } from '../../src/documents/plan/score.js';
+import { outlineOf, readDocument } from '../../src/documents/plan/plan-document.js';
+import { readPlanFront } from '../../src/documents/plan/plan-front.js';
+import { taskLines } from '../../src/documents/plan/task-lines.js';
+import { parsePlan } from '../../src/documents/plan/parse-plan.js';
+import { readPartFile } from '../../src/documents/plan/part-file.js';
+import { filesIn, scoreOf } from '../../src/documents/plan/score.js';
+import { sectionIn, thresholdsIn } from '../../src/documents/plan/thresholds.js';
 import { taskCommands, testingProtocols } from '../../src/documents/plan/test-commands.js';
-import { decoded, readTree, resolveLink, unticked } from '../../src/documents/plan/tree.js';
-import { lineIndex } from '../../src/documents/plan/types.js';
+import { decodeLink, resolveLink } from '../../src/documents/plan/plan-paths.js';
+import { readTree, untick } from '../../src/documents/plan/plan-tree.js';
+import { lineIndex } from '../../src/documents/plan/text-spans.js';
 import { filesToMake } from '../../src/documents/plan/unfinished.js';
 import { claimedUnfinished, readUnfinished } from '../../src/shared/unfinished.js';
-import { checkFilePath } from '../../src/documents/source/schemas.js';
-import { firstHeading, readYaml, splitFrontMatter } from '../../src/documents/source/yaml.js';
+import { checkFilePath } from '../../src/documents/source/checked-paths.js';
+import { firstHeading } from '../../src/documents/source/first-heading.js';
+import { readYaml } from '../../src/documents/source/yaml.js';
+import { splitFrontMatter } from '../../src/documents/source/front-matter.js';
 import { discoverTests } from '../../src/workspace/commands/index.js';
 import {
   failedTests,
@@ -73,6 +74,7 @@ export const WITHOUT_ROW: Readonly<Record<string, string>> = {
   addTasks: 'it is given what parsePlan has read',
   captureOwn: 'the name of a program',
   commitAt: 'the name of a commit',
+  fieldsOf: 'readDocument is its row',
   findProgram: 'the name of a program',
   findPrograms: 'the name of a program',
   hidesSecret: 'one search for one word',
@@ -80,6 +82,7 @@ export const WITHOUT_ROW: Readonly<Record<string, string>> = {
   linesOfTasks: 'it is given what parsePlan has read',
   personLines: 'it is given what readPartFile has read',
   programPath: 'the name of a program',
+  readHtml: 'readMarkdown is its row',
   readMap: 'parseConfig, parseJob and parsePolicy are its rows',
   renameTask: 'it is given what parsePlan has read',
   rollbackName: 'the name of a record',
@@ -156,9 +159,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
   testingProtocols: (text) => testingProtocols(`# Testing Protocols\n\n${text}`),
   'testingProtocols, an item': (text) =>
     testingProtocols(`# Testing Protocols\n\n- ${oneLine(text)}\n`),
-  decoded,
+  decodeLink,
   resolveLink: (text) => resolveLink('a/b', text),
-  unticked,
+  untick,
   lineIndex,
   claimedUnfinished,
   readUnfinished,

@@ -9,7 +9,7 @@ import ts from 'typescript';
 import { buildProgram } from '../../src/cli/program.js';
 import { jobFlags } from '../../src/cli/sentence.js';
 import { ACTIVITIES, type ActivitySpec, type Amount } from '../../src/shared/activities.js';
-import { PROTECTED } from '../../src/documents/job/protected-paths.js';
+import { PROTECTED } from '../../src/documents/job/protected-patterns.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { EXIT, EXIT_MEANS } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';

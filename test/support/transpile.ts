@@ -27,7 +27,7 @@ export const transpile = (
     const to = join(out, relative(root, source)).replace(/\.ts$/, '.js');
     fs.mkdirSync(dirname(to), { recursive: true });
     fs.writeFileSync(to, code);
-    for (const [, specifier] of code.matchAll(/from\s+["'](\.[^"']+)\.js["']/g))
+    for (const [, specifier] of code.matchAll(/(?:from\s+|import\()["'](\.[^"']+)\.js["']/g))
       visit(resolve(dirname(source), `${specifier ?? ''}.ts`));
   };
   visit(join(root, entry));

@@ -139,6 +139,8 @@ describe('YAML', () => {
     ['a second colon', 'a.yml', 'a: 1\n', 'a: b: 1\n'],
     ['a key twice', 'a.yml', 'a: 1\nb: 2\n', 'a: 1\nb: 2\na: 3\n'],
     ['a quote that is not closed', 'a.yaml', 'a: 1\n', 'a: "1\nb: 2\n'],
+    ['a quote that is closed by the next one', 'a.yaml', 'a: 1\n', 'a: "b\nc: "d"\n'],
+    ['a quote that is closed in the next document', 'a.yaml', 'a: 1\n', 'a: "b\n---\nc: d"\n'],
     ['wrong indentation', 'a.yml', 'a:\n  b: 1\n  c: 2\n', 'a:\n  b: 1\n c: 2\n'],
     ['a list that is not closed', 'a.yml', 'a: []\n', 'a: [1, 2\nb: 2\n'],
     ['in the second document', 'a.yml', 'a: 1\n---\nb: 1\n', 'a: 1\n---\nb: "1\n'],
@@ -158,6 +160,12 @@ describe('YAML', () => {
     ['an anchor that does not exist', 'a.yml', 'a: 1\n', 'a: *b\n'],
   ]);
   isSilent('YAML', [
+    [
+      'a string whose further lines are not indented',
+      'a.yml',
+      'a:\n- b\n',
+      'a:\n- "b \\\n  c: d"\n- "e: \\"f\n- g"\n- h: \'i\n\'\'j: k\'\nl: "m\nn"\n',
+    ],
     ['several documents', 'a.yml', 'a: 1\n', '---\na: 1\n---\na: 2\n...\n'],
     ['a tag of CloudFormation', 'a.yml', 'a: 1\n', 'a: !Sub "${b}"\nc: !GetAtt d.e\n'],
     ['a vault of Ansible', 'a.yml', 'a: 1\n', 'a: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n'],

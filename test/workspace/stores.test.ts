@@ -226,7 +226,7 @@ describe('archive', () => {
     }
     fs.mkdirSync(join(dir, 'aaaa2222'));
     expect(await archive.find('aaaa')).toEqual(['aaaa1111', 'aaaa0000']);
-    expect(await archive.list()).toHaveLength(3);
+    expect(await archive.names()).toHaveLength(4);
     await archive.append('aaaa0000', [entry('2')]);
     expect((await archive.find('aaaa'))[0]).toBe('aaaa0000');
   });

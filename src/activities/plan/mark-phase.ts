@@ -11,7 +11,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { describeUnfinished } from '../../shared/event-text.js';
 import { readUnfinished } from '../../shared/unfinished.js';
 import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
-import { checkFilePath } from '../../documents/source/schemas.js';
+import { checkFilePath } from '../../documents/source/checked-paths.js';
 import { isTrackedBelow } from '../../workspace/files/index.js';
 import { isoTime } from '../../system/clock.js';
 import { isSource } from './phase-job.js';

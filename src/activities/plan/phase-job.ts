@@ -14,7 +14,7 @@ import type {
 import { getText, putText } from '../step/snapshot.js';
 import { editsOf, type PhaseToEstimate, EFFORT_TEXTS, effortOf, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
-import { checkFilePath } from '../../documents/source/schemas.js';
+import { checkFilePath } from '../../documents/source/checked-paths.js';
 import { pathsOfPlan } from '../../workspace/documents/index.js';
 import { readConfigAt } from '../../workspace/trust/index.js';
 import { bounded, fenced, UNFINISHED_ASKED } from '../../model/prompts/index.js';

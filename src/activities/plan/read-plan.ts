@@ -232,11 +232,11 @@ function readDocuments(
     report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
     (index) => ids[index] ?? '',
   );
-  const staged = plans.chosenBy(plan.tree, 'expand', 'stage', plan.thresholds.values);
+  const staged = plans.chooseParts(plan.tree, 'expand', 'stage', plan.thresholds.values);
   const open = new Set(known.flatMap((phase) => (phase.open === true ? phase.id : [])));
   const phases = report.phases.map((phase, index) => {
     const id = ids[index] ?? '';
-    const stages = staged.find(({ phase: number }) => number === phase.number)?.why;
+    const stages = staged.find(({ phase: number }) => number === phase.number)?.reason;
     const about = { id, dependsOn: before[index] ?? [], isOpen: open.has(id) };
     const reading = phaseReading(phase, about, texts);
     return stages === undefined ? reading : { ...reading, stages };
@@ -396,7 +396,7 @@ function idsOf(
 
 /** Of what a phase asks for. `more`: what counts beside it. */
 const hashOf = (name: string, text: string, more: readonly string[] = []): string =>
-  sha256(canonicalJson([name, plans.unticked(text), ...more])).slice(0, 16);
+  sha256(canonicalJson([name, plans.untick(text), ...more])).slice(0, 16);
 
 /** The first of them counts. */
 const MARKERS: readonly PhaseMarker[] = ['skipped', 'incomplete', 'completed'];

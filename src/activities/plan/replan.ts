@@ -86,7 +86,7 @@ function checkedReplan(
       why: 'it repeats an EMEND_SECRET_…, but a plan must not contain secrets: leave it out',
     };
   const checked = plans.checkReplan(value, actions, numbers);
-  return checked.ok ? { ok: true, value: checked.replan } : checked;
+  return checked.ok ? { ok: true, value: checked.replan } : { ok: false, why: checked.reason };
 }
 
 /** Other phases that may be changed, with their tasks by number. */
@@ -172,7 +172,12 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   refuseFaults(change.ok ? [] : change.faults);
   if (!change.ok) return fail('plan_invalid', `${planPath}: the replan does not fit`);
   const changedTree = plans.treeOf(change);
-  const data: ReplanMeasures = plans.measured([tree, changedTree], number, replan.action, values);
+  const data: ReplanMeasures = plans.measureReplan(
+    [tree, changedTree],
+    number,
+    replan.action,
+    values,
+  );
   const files = new Map(change.files);
   const main = plans.mainFile(change.place);
   const revision = {
@@ -181,7 +186,7 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
     trigger,
     action: replan.action,
     forced,
-    why: replan.why || why,
+    reason: replan.why || why,
   };
   files.set(main, plans.withRevision(files.get(main) ?? '', revision, input.at));
   const after = plans.treeOf({ place: change.place, files });

@@ -50,7 +50,7 @@ export const findResumePoint = async (
     phases,
     hash,
     bounded: isBounded(limits),
-    now: ports.clock.now(),
+    currentTime_ms: ports.clock.now(),
     spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
     holdsLast: last === null || (await ports.repository.holds(workspace, last)),
     committed: await committedOf(ports, commits, { phases, idsBy }),
@@ -99,7 +99,7 @@ async function spentBy(
   { step_key, spent }: PlanCheckpoint,
 ): Promise<PlanSpent> {
   const { own, before } = spent;
-  const runs = (await archive.list()).filter((stepKey) => planOf(stepKey) === step_key);
+  const runs = (await archive.find(step_key)).filter((stepKey) => planOf(stepKey) === step_key);
   const attempts = await Promise.all(runs.map((stepKey) => journal.attempts(stepKey)));
   const paid = usageOfEnded(attempts.flat());
   return {

@@ -127,6 +127,7 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     base: new Map(targets.map(({ path, sha }) => [path, sha])),
     ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
     newFileEol: targets[0]?.newFileEol ?? '\n',
+    newFileEols: new Map(targets.map(({ path, newFileEol }) => [path, newFileEol])),
   };
   const { requireCompleteSentinel } = snapshot.config;
   const options = {

@@ -99,7 +99,7 @@ const refuseLiveHost = async (io: Io, home: string, host: string): Promise<void>
 /** Runs of which the archive knows no end; a plan stands for its phases. */
 const openRuns = async (io: Io, home: string): Promise<readonly StepKey[]> => {
   const { archive } = await openStores(home, await resolveStore(io.env, home));
-  const listed = await archive.list();
+  const listed = await archive.names();
   const found = await together(
     listed.filter((stepKey) => isStepKey(stepKey) && planOf(stepKey) === stepKey),
     async (stepKey) => ((await isOpen(archive, stepKey)) ? [stepKey] : []),

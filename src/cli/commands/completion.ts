@@ -20,7 +20,7 @@ const tableOf = (program: Command): readonly Completed[] =>
     flags: [
       ...new Set(
         [command, ...command.commands].flatMap((each) =>
-          each.options.flatMap(({ long }) => long ?? []),
+          each.options.flatMap(({ long, hidden }) => (hidden ? [] : (long ?? []))),
         ),
       ),
       '--help',

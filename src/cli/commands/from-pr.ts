@@ -6,7 +6,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { splitFrontMatter, readYaml } from '../../documents/source/yaml.js';
+import { splitFrontMatter } from '../../documents/source/front-matter.js';
+import { readYaml } from '../../documents/source/yaml.js';
 import type { JobKeys } from '../../documents/job/index.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import { hideSecrets } from '../../client/runs/proposal.js';

@@ -56,6 +56,7 @@ export const gc = (io: Io, flags: GcFlags): Promise<void> => {
         io.out(`  ${count(refs - notesRemoved, 'note')} kept: git could not remove them.`);
       if (files < total)
         io.out(`  ${count(total - files, 'file')} kept: written or read in the meantime.`);
+      if (found.isMore) io.out('More files can be removed. Run the command again.');
     }
   });
 };

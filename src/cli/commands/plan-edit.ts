@@ -1,7 +1,7 @@
 /** `emend plan check|score|show`: what a plan says. No server, no model, nothing written. */
 import {
-  type Chosen,
-  chosenBy,
+  type Choice,
+  chooseParts,
   treeOf,
   movePart,
   reportOf,
@@ -49,7 +49,7 @@ export const show = command(showLines);
 type Verb = 'expand' | 'collapse';
 type Kind = 'phase' | 'stage';
 type ChangeFlags = JsonFlag & { readonly auto?: true };
-type Target = Pick<Chosen, 'phase' | 'stage'> & { readonly why: string | null };
+type Target = Pick<Choice, 'phase' | 'stage'> & { readonly why: string | null };
 
 const change =
   (verb: Verb) =>
@@ -115,11 +115,13 @@ const chosen = (
   kind: Kind,
   asked: Target | null,
 ): readonly Target[] =>
-  chosenBy(tree, verb, kind, thresholds.values).filter((each) =>
-    asked === null
-      ? phase === null || each.phase === phase
-      : each.phase === asked.phase && each.stage === asked.stage,
-  );
+  chooseParts(tree, verb, kind, thresholds.values)
+    .filter((each) =>
+      asked === null
+        ? phase === null || each.phase === phase
+        : each.phase === asked.phase && each.stage === asked.stage,
+    )
+    .map(({ reason, ...target }) => ({ ...target, why: reason }));
 
 /** Throws what is in the way, with file and line. */
 const changed = (plan: ReadPlan, tree: PlanTree, verb: Verb, target: Target): PlanTree => {

@@ -31,7 +31,7 @@ export const review = (io: Io, run: string | undefined, flags: QuietFlag): Promi
 /** The run that waits for somebody, where there is just one. */
 const onlyWaiting = async (emend: Emend): Promise<string> => {
   needRuns(emend);
-  const { runs, note } = await listRuns(emend);
+  const { runs, note } = await listRuns(emend, { limit: 0 });
   const waiting = runs.filter((run) => run.decision !== null);
   const [first] = waiting;
   // Where no worker is running for an open run, nobody can say that none waits.

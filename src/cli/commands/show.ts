@@ -23,7 +23,8 @@ import { BASE_MOVED, findingText, SINCE_WORDS } from '../../shared/event-text.js
 import { printDiff, cell, line, plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
-import { listRuns, type ListedRun } from '../../client/runs/list.js';
+import { LISTED_ARCHIVED_RUNS, listRuns, limitOf, type ListedRun } from '../../client/runs/list.js';
+import { runIndex } from '../../client/run-index/index.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';
 import {
   contextLines,
@@ -35,6 +36,8 @@ import {
 } from '../render/run.js';
 import { count } from '../../shared/text.js';
 import { callOutcome, tokensIn } from '../../shared/usage.js';
+
+const PROGRESS_MS = 2_000; // bound: A list that reads many archives says so this often.
 
 export interface ShowFlags extends JsonFlag {
   readonly tests?: true;
@@ -130,8 +133,14 @@ export const diff = (
     }
   });
 
-/** `workspace`: as typed. */
-type ListFlags = JsonFlag & QuietFlag & RunFilter;
+/** As typed. */
+interface ListFlags extends JsonFlag, QuietFlag, Pick<RunFilter, 'state' | 'plan'> {
+  readonly search?: string;
+  /** A directory of a repository, or its address. */
+  readonly repository?: string;
+  readonly limit?: string;
+  readonly before?: string;
+}
 
 export const list = async (io: Io, flags: ListFlags): Promise<void> => {
   // A new home is no mistake: it has no runs.
@@ -141,6 +150,7 @@ export const list = async (io: Io, flags: ListFlags): Promise<void> => {
   const none = {
     runs: [],
     left_off: 0,
+    older: null,
     open_left_off: 0,
     note,
     transactions: [],
@@ -150,16 +160,28 @@ export const list = async (io: Io, flags: ListFlags): Promise<void> => {
   printFound({ io, flags }, 'list', none, [flags.quiet === true ? absent.message : note]);
 };
 
-const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Promise<void> =>
+/** Returns the workspace that runs of the repository have. */
+const workspaceNamed = async (
+  cwd: string,
+  typed: string | undefined,
+): Promise<string | undefined> => {
+  if (typed === undefined || /^[a-z+]+:\/\/|^[\w.-]+@[\w.-]+:/i.test(typed)) return typed;
+  const path = resolve(cwd, typed);
+  return realpath(path).catch(() => path);
+};
+
+const listOf = (io: Io, flags: ListFlags): Promise<void> =>
   withEmend(io, async (emend) => {
+    const { state, plan, search: text, repository, before, ...options } = flags;
+    const limit = options.limit === undefined ? LISTED_ARCHIVED_RUNS : limitOf(options.limit);
+    const workspace = await workspaceNamed(io.cwd, repository);
+    const index = await runIndex(emend, { onProgress: progressOf(io) });
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
-    const kept = await emend.archive.list();
     const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
-    const transactions = await engine.recover(kept.slice(0, ARCHIVES.recover));
-    const holds = await releaseStaleLocks(emend, ARCHIVES.list, kept);
-    const dir = workspace && resolve(io.cwd, workspace);
-    const filter = { state, text, workspace: dir && (await realpath(dir).catch(() => dir)) };
-    const found = await listRuns(emend, { known: kept, filter });
+    const transactions = await engine.recover(index.keys().slice(0, ARCHIVES.recover));
+    const holds = await releaseStaleLocks(emend, ARCHIVES.list, index);
+    const filter = { state, text, workspace, plan };
+    const found = await listRuns(emend, { filter, limit, before: before ?? null });
     if (options.json === true) {
       printJson(io, 'list', {
         ...found,
@@ -187,10 +209,23 @@ const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Prom
     for (const text of holds.held.flatMap(staleLockLines)) io.out(text);
     if (found.open_left_off > 0)
       io.out(
-        `${count(found.open_left_off, 'more open run')} not listed; narrow the list with --state, --text or --workspace`,
+        `${count(found.open_left_off, 'more open run')} not listed; narrow the list with --state, --search, --repository or --plan`,
       );
-    if (found.left_off > 0) io.out(`${found.left_off} older runs in the archive are not listed`);
+    if (found.left_off > 0)
+      io.out(
+        `${count(found.left_off, 'older run')} not listed${aside.after(` Next page: add --before ${found.older ?? ''}`)}`,
+      );
   });
+
+/** Shows how far a long build of the index is, as nothing else is printed meanwhile. */
+const progressOf = (io: Io) => {
+  let shown_ms = Date.now();
+  return (read: number, all: number): void => {
+    if (Date.now() - shown_ms < PROGRESS_MS) return;
+    shown_ms = Date.now();
+    io.err(`Building the index of runs: ${read} of ${all} are read.`);
+  };
+};
 
 const rowOf = (run: ListedRun, columns: number): readonly string[] => [
   shownKey(run.stepKey),

@@ -1,21 +1,20 @@
 /** `emend stats`: what the runs and plans of this machine's archive came to, or one of them with tokens and money per phase. */
-import { readAmongOthers, type ArchivedRun } from '../../client/archive/run.js';
 import {
-  reportFacts,
-  runStats,
+  sumRunCounts,
   type RunStats,
   phaseCosts,
   type PhaseCost,
   recordedUsage,
   METRIC_NAMES,
 } from '../../client/archive/report.js';
+import { runIndex } from '../../client/run-index/index.js';
+import type { RowFacts } from '../../client/run-index/row.js';
 import { reading } from '../../client/open.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import type { Emend } from '../../client/types.js';
 import { runEvents } from '../../client/runs/show.js';
-import { statsOf, type PlanStats, type Ratio } from '../../documents/plan/index.js';
+import { statsOf, sumPlanStats, type PlanStats, type Ratio } from '../../documents/plan/index.js';
 import { fail } from '../../shared/problems.js';
-import { together } from '../../system/turns.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { table, count, plain } from '../render/text.js';
@@ -54,38 +53,42 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
       (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since)))
     )
       return fail('usage', `--since ${since.slice(0, 40)}: expected a day as YYYY-MM-DD.`);
-    const all = run === undefined ? await archivedSince(io, emend, since ?? '') : null;
-    const runs =
-      all?.map(({ events }) => events) ??
-      (run === undefined
-        ? []
-        : [await reading(emend, async (told) => runEvents(told, await resolveRun(told, run)))]);
-    // Over all runs, those of plans themselves and of their phases among them.
-    const steps = all && runStats(all.map(reportFacts));
-    const told = statsOf(runs);
-    const phases =
+    const all = run === undefined ? await rowsSince(io, emend, since ?? '') : null;
+    const events =
       run === undefined
         ? null
-        : await phaseCosts(runs[0] ?? [], (child) => recordedUsage(emend.calls, child));
+        : await reading(emend, async (told) => runEvents(told, await resolveRun(told, run)));
+    // Over all runs, those of plans themselves and of their phases among them.
+    const steps = all && sumRunCounts(all.map(({ counts }) => counts));
+    const plans =
+      all === null
+        ? statsOf(events === null ? [] : [events])
+        : sumPlanStats(all.flatMap(({ planStats }) => planStats ?? []));
+    const phases =
+      events && (await phaseCosts(events, (child) => recordedUsage(emend.calls, child)));
     const found = {
       v: 1,
-      ...told,
+      ...plans,
       ...(phases && { costs: phases }),
       ...(steps && { steps }),
     } as const;
     printFound({ io, flags }, 'stats', found, [
       ...(steps === null ? [] : [...statsLines(steps), '']),
-      ...lines(told),
+      ...lines(plans),
       ...(phases === null ? [] : costLines(phases)),
     ]);
   });
 
-async function archivedSince(io: Io, emend: Emend, since: string): Promise<readonly ArchivedRun[]> {
-  const runs = await together(await emend.archive.list(), (stepKey) =>
-    readAmongOthers(emend, stepKey),
-  );
-  for (const { omitted } of runs) if (omitted !== null) io.err(omitted);
-  return runs.filter(({ firstAt }) => firstAt !== null && firstAt >= since);
+type StatsRow = Pick<RowFacts, 'counts' | 'planStats'>;
+
+async function rowsSince(io: Io, emend: Emend, since: string): Promise<readonly StatsRow[]> {
+  const rows: StatsRow[] = [];
+  for (const { facts } of (await runIndex(emend)).rows()) {
+    const { omitted, startedAt, counts, planStats } = facts;
+    if (omitted !== null) io.err(omitted);
+    if (startedAt !== null && startedAt >= since) rows.push({ counts, planStats });
+  }
+  return rows;
 }
 
 const share = ({ count, of }: Ratio): string =>

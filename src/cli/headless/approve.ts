@@ -160,8 +160,8 @@ export const personalSettings = async ({ env }: Pick<Io, 'env'>) => {
     code: 'config_invalid',
   });
   const next = 'Fix the named line of that file; docs/headless.md lists its keys.';
-  failAll((read.ok ? read.found.problems : read.problems).map((each) => ({ next, ...each })));
-  return read.ok ? read.said : {};
+  failAll((read.ok ? read.findings.problems : read.problems).map((each) => ({ next, ...each })));
+  return read.ok ? read.keys : {};
 };
 
 /** The command, from `EMEND_NOTIFY`, else from the person's settings; null: none. */

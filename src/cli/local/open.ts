@@ -63,7 +63,7 @@ export const openLocal = async (
   const { blobs, archive } = await openStores(home, await resolveStore(env, home));
   const engine = createApplyEngine({ home, blobs });
   const host = await hostId(home);
-  const recovered = recover ? await engine.recover() : [];
+  const recovered = recover ? await engine.recoverMarked() : [];
   for (const line of transactionLines(recovered)) io.err(line);
   return {
     engine,

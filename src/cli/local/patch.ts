@@ -27,8 +27,9 @@ export interface Gathered {
   readonly files: ReadonlyMap<string, engine.OfferedFile>;
   /** Paths that lead out of the workspace, name no regular file, or are too large or too many: the answer is not applied. */
   readonly reasons: readonly engine.Reason[];
-  readonly newFileEol: '\n' | '\r\n';
-  /** Paths of the answer at which there is nothing. New files end their lines as the first of them would. */
+  /** What new files end their lines with, by path. */
+  readonly newFileEols: ReadonlyMap<string, '\n' | '\r\n'>;
+  /** Paths of the answer at which there is nothing. */
   readonly absent: readonly string[];
   /** Of existing files, those that have other names as well. */
   readonly linked: readonly string[];
@@ -52,6 +53,8 @@ class Gathering {
   readonly linked: string[] = [];
   readonly elsewhere: engine.Reason[] = [];
   readonly #request: Wanted;
+  /** Null: they were not needed yet. */
+  #workspaceFiles: readonly string[] | null = null;
 
   constructor(request: Wanted) {
     this.#request = request;
@@ -73,21 +76,26 @@ class Gathering {
     else this.reasons.push(reasonOf(path, { ...inspection.problem, next: '' }));
   }
 
+  /** The files of the workspace. */
+  async listFiles(): Promise<readonly string[]> {
+    return (this.#workspaceFiles ??= await listWorkspaceFiles(this.#request.workspace));
+  }
+
   /** Returns all that was collected, with what new files need to know of the existing ones. */
   async finish(): Promise<Gathered> {
     const { workspace } = this.#request;
     const { files, reasons, absent, linked, elsewhere } = this;
     const gathered = { files, reasons, absent, linked, elsewhere };
-    const [first] = absent;
-    if (first === undefined) return { ...gathered, newFileEol: '\n', beside: [] };
-    const there = await listWorkspaceFiles(workspace);
+    if (absent.length === 0 && this.#workspaceFiles === null)
+      return { ...gathered, newFileEols: new Map(), beside: [] };
+    const there = await this.listFiles();
     for (const path of absent) {
       const outside = sparseProblem(path, there);
       if (outside !== null) elsewhere.push(reasonOf(path, outside));
     }
-    const newFileEol = (await eolsForNewFiles(workspace, [first], there)).get(first) ?? '\n';
+    const newFileEols = await eolsForNewFiles(workspace, absent, there);
     const beside = [...(await namesAround(workspace, absent)), ...there];
-    return { ...gathered, newFileEol, beside };
+    return { ...gathered, newFileEols, beside };
   }
 }
 
@@ -97,14 +105,22 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
   const gathering = new Gathering(wanted);
   const { files } = gathering;
   const seen = new Set<string>();
+  let beside: readonly string[] | null = null;
+  let isMissing = false;
   for (;;) {
     const news = engine
-      .wantedPaths({ format, answer, files, options })
+      .wantedPaths({ format, answer, files, options: { ...options, beside: beside ?? [] } })
       .filter((path) => !seen.has(path));
-    if (news.length === 0) return gathering.finish();
+    if (news.length === 0) {
+      isMissing ||= gathering.absent.length > 0;
+      if (beside !== null || !isMissing) return gathering.finish();
+      // Instead of a file that is not there another one may be meant.
+      beside = await gathering.listFiles();
+    }
     for (const asked of news) {
       seen.add(asked);
       const checked = engine.checkPath(asked);
+      isMissing ||= !checked.ok;
       // The answer's own reading refuses it by name.
       if (!checked.ok) continue;
       await gathering.add(checked.path);
@@ -112,7 +128,7 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
         const message = `The answer names more than ${maxFiles} files (maxFilesPerStep). Send it in parts.`;
         const { absent, linked, elsewhere } = gathering;
         const reasons = [{ code: 'too_many_files', message }];
-        return { files, reasons, newFileEol: '\n', absent, linked, elsewhere, beside: [] };
+        return { files, reasons, newFileEols: new Map(), absent, linked, elsewhere, beside: [] };
       }
     }
   }
@@ -186,13 +202,13 @@ export const applyToFiles = async (
     maxFile_bytes: limitOf(config, 'maxFile_bytes'),
     maxFiles: limitOf(config, 'maxFilesPerStep'),
   });
-  const { files, newFileEol, absent, beside, linked } = gathered;
+  const { files, newFileEols, absent, beside, linked } = gathered;
   const syntax = await loadSyntax([...files.keys(), ...absent]);
   const outcome = engine.applyAnswer({
     format,
     answer,
     files,
-    options: { ...options, newFileEol, beside, linked, syntax },
+    options: { ...options, newFileEols, beside, linked, syntax },
   });
   const wrong = reasonsAgainst(outcome, gathered);
   return {

@@ -210,7 +210,7 @@ export const writeEvidence = async (
   const dir = join(place, run);
   if (isBucket(store)) {
     await rm(dir, { recursive: true, force: true });
-    await createArchive({ dir: place }).append(
+    await createArchive({ dir: place, isFollowed: false }).append(
       run,
       (await archive.read(run)).filter(({ kind }) => kind !== 'newer'),
     );

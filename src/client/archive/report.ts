@@ -255,14 +255,35 @@ export interface RunStats {
   readonly medianAnswer_s: number | null;
 }
 
-export const runStats = (all: readonly ReportFacts[]): RunStats => ({
+/** What one run adds to the statistics. */
+export interface RunCounts {
+  readonly counts: Readonly<Partial<Record<Metric, Readonly<Record<string, number>>>>>;
+  readonly usage: StepUsage;
+  /** Seconds from question to first answer, of each decision that was answered. */
+  readonly waits_s: readonly number[];
+}
+
+export const countsOfRun = (facts: ReportFacts): RunCounts => ({
+  counts: Object.fromEntries(
+    METRIC_NAMES.map((name) => [name, METRICS[name](facts)] as const)
+      .filter(([, words]) => words.length > 0)
+      .map(([name, words]) => [name, Object.fromEntries(tally(words))]),
+  ),
+  usage: ownUsage(facts),
+  waits_s: facts.decisions.flatMap(waited),
+});
+
+export const runStats = (all: readonly ReportFacts[]): RunStats =>
+  sumRunCounts(all.map(countsOfRun));
+
+export const sumRunCounts = (all: readonly RunCounts[]): RunStats => ({
   v: 1,
   runs: all.length,
   counts: Object.fromEntries(
-    METRIC_NAMES.map((name) => [name, counted(all.flatMap(METRICS[name]))]),
+    METRIC_NAMES.map((name) => [name, summed(all.map(({ counts }) => counts[name] ?? {}))]),
   ) as RunStats['counts'],
-  usage: all.map(ownUsage).reduce(addUsage, NO_USAGE),
-  medianAnswer_s: median(all.flatMap(({ decisions }) => decisions.flatMap(waited))),
+  usage: all.map(({ usage }) => usage).reduce(addUsage, NO_USAGE),
+  medianAnswer_s: median(all.flatMap(({ waits_s }) => waits_s)),
 });
 
 /** The result of a plan's run has what its phases paid, too; they are runs of their own, and are counted there. */
@@ -272,8 +293,14 @@ const ownUsage = ({ events, usage, byFile }: ReportFacts): StepUsage =>
     : usage;
 
 /** Most frequent first. */
-const counted = (words: readonly string[]): Readonly<Record<string, number>> =>
-  Object.fromEntries([...tally(words)].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
+const summed = (
+  all: readonly Readonly<Record<string, number>>[],
+): Readonly<Record<string, number>> => {
+  const sums = new Map<string, number>();
+  for (const counts of all)
+    for (const [word, n] of Object.entries(counts)) sums.set(word, (sums.get(word) ?? 0) + n);
+  return Object.fromEntries([...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
+};
 
 const waited = ({ openedAt, answers }: ReportFacts['decisions'][number]): readonly number[] => {
   const first = answers[0];

@@ -16,10 +16,10 @@ import {
 import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
-import { together } from '../../system/turns.js';
 import type { ConflictFile, RollbackResult } from '../../shared/proposal-activities.js';
 import type { LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { readAmongOthers, type RecoveryData } from '../archive/run.js';
+import { runIndex, type RunIndex } from '../run-index/index.js';
 import { foundApplied, noteClosed, withLive, type ResolvedRun } from '../runs/resolve.js';
 import { noServer, noServerNote, type DescribedRun, type Emend, type ClosedRun } from '../types.js';
 import { hostOfQueue } from '../../shared/names.js';
@@ -132,21 +132,22 @@ export type EndedLock = Omit<RollbackResult, 'commit'>;
 
 /**
  * Asks the server about the holder of each workspace that the newest archives name. The lock of a closed run is released where it
- * applied nothing, or its commit exists; of one that was aborted or moved while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
+ * applied nothing, or its commit exists; of one that was aborted or moved while this host took no work the files are put back first. `known`: the index, if it was brought up to date already. Without a server nothing can be said of any of them. Never throws for an absent server.
  */
 export const releaseStaleLocks = async (
   emend: Emend,
   archives: number = ARCHIVES.recover,
-  kept?: readonly StepKey[],
+  known?: RunIndex,
 ): Promise<LocksOfEnded> => {
   const held: StaleLock[] = [];
   const released: ReleasedLock[] = [];
   const away: string[] = [];
   if (emend.runs === null) return { held, released, note: noServerNote(emend) };
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
-  const newest = (kept ?? (await emend.archive.list())).slice(0, archives);
-  const runs = await together(newest, (stepKey) => readAmongOthers(emend, stepKey));
-  for (const workspace of new Set(runs.flatMap(({ started }) => started?.workspace ?? []))) {
+  const index = known ?? (await runIndex(emend));
+  const newest = index.keys().slice(0, archives);
+  const workspaces = newest.map((stepKey) => index.workspace(stepKey));
+  for (const workspace of new Set(workspaces.filter((path) => path !== ''))) {
     const why = await whyAway(realSys, workspace);
     if (why !== null && !['ENOENT', 'ENOTDIR', 'EACCES'].includes(why))
       away.push(`${workspace} (${why})`);

@@ -15,7 +15,8 @@ import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { realSys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
-import { archivedRun } from '../archive/run.js';
+import type { RunIndex } from '../run-index/index.js';
+import type { RunRow } from '../run-index/row.js';
 import { needRuns, OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';
 
 export const GC_RUNS = 1_000_000; // bound: More runs than this are not looked through: what the rest names could not be told from garbage.
@@ -39,6 +40,13 @@ export interface StepsWanted {
   readonly assumeClosed: readonly string[];
 }
 
+/** What is known of all steps. */
+export interface StepFacts extends StepsWanted {
+  readonly index: RunIndex;
+  /** Keys of the runs that the server knows. */
+  readonly known: ReadonlySet<StepKey | undefined>;
+}
+
 /** Every run that the server knows, open or closed. Throws ProblemError `no_server`, or `limit_reached` where there are too many. */
 export const knownRuns = async (emend: Emend): Promise<readonly DescribedRun[]> => {
   const all = await needRuns(emend).list(OUR_WORKFLOWS, GC_RUNS);
@@ -50,94 +58,114 @@ export const knownRuns = async (emend: Emend): Promise<readonly DescribedRun[]> 
       );
 };
 
-export const oldSteps = async (
-  emend: Emend,
-  stored: readonly StoredFile[],
-  runs: readonly DescribedRun[],
-  { before, archivesBefore, assumeClosed }: StepsWanted,
-): Promise<readonly OldStep[]> => {
+/** Returns what judges one step after the other: by all its files, whether it is old. Null: it stays. */
+export const stepJudge = (emend: Emend, facts: StepFacts) => {
+  const { known, before, archivesBefore, assumeClosed, index } = facts;
   const { records, calls, archive } = storePaths(emend.store);
   const { transactions } = homePaths(emend.home);
-  const places = { calls, records: `${records}/steps`, transactions, archive };
-  const known = new Set(runs.map((run) => run.memo?.stepKey));
-  const found: OldStep[] = [];
   const holds = holdersOf(emend);
-  for (const [stepKey, files] of byStep(stored, Object.values(places))) {
-    if (known.has(stepKey) || known.has(planOf(stepKey))) continue;
-    if (files.some((file) => file.changed_ms >= before)) continue;
-    if (!(await hasEnded(emend, holds, stepKey, assumeClosed))) continue;
+  return async (stepKey: StepKey, files: readonly StoredFile[]): Promise<OldStep | null> => {
+    if (known.has(stepKey) || known.has(planOf(stepKey))) return null;
+    if (files.some((file) => file.changed_ms >= before)) return null;
+    const row = index.row(stepKey);
+    if (!(await hasEnded(emend, holds, { stepKey, row, assumeClosed }))) return null;
     const states = await statesOf(transactions, stepKey);
-    if (states.some(isOpen)) continue;
+    if (states.some(isOpen)) return null;
     const archiveGoes =
       archivesBefore !== null &&
       files.every((file) => !under(file, archive) || file.changed_ms < archivesBefore);
     const goes = files.filter((file) => archiveGoes || !under(file, archive));
-    if (goes.length === 0) continue;
-    const dirs = [
-      places.calls,
-      places.records,
-      places.transactions,
-      ...(archiveGoes ? [archive] : []),
-    ];
-    found.push({
+    if (goes.length === 0) return null;
+    const dirs = [calls, `${records}/steps`, transactions, ...(archiveGoes ? [archive] : [])];
+    return {
       stepKey,
       archive: archiveGoes,
       places: dirs.map((dir) => `${dir}/${stepKey}`),
       files: goes,
-      workspaces: goes.length < files.length ? [] : await workspacesOf(emend, states, stepKey),
-    });
-  }
-  return found;
+      workspaces: goes.length < files.length ? [] : workspacesOf(row, states),
+    };
+  };
 };
+
+/** Folders with a folder of each step. Their files are found step by step. */
+export const foldersOfSteps = ({
+  store,
+  home,
+}: Pick<Emend, 'store' | 'home'>): readonly string[] => {
+  const { records, calls, archive } = storePaths(store);
+  return [calls, `${records}/steps`, homePaths(home).transactions, archive];
+};
+
+/** Yields all files of each step, one step after the other. The files of a bucket are all listed first. */
+export async function* filesBySteps(
+  emend: Pick<Emend, 'store' | 'home' | 'files'>,
+): AsyncGenerator<readonly [StepKey | null, readonly StoredFile[]]> {
+  const folders = foldersOfSteps(emend);
+  if (isBucket(emend.store)) {
+    yield* groupedSteps(await storedFiles(emend, folders), folders);
+    return;
+  }
+  const names = new Set<string>();
+  for (const folder of folders)
+    for (const name of (await orNull(realSys.readdir(folder), ABSENT)) ?? []) names.add(name);
+  for (const name of names) {
+    const files = await together(folders, (folder) => filesIn(`${folder}/${name}`));
+    yield [isStepKey(name) ? name : null, files.flat()];
+  }
+}
+
+/** Returns the files of a folder, or the file itself if the path is one. */
+const filesIn = async (path: string): Promise<readonly StoredFile[]> => {
+  const files = await orNull(diskFiles.list(path), ABSENT);
+  const file = files === null ? await diskFiles.at(path) : null;
+  return files ?? (file === null ? [] : [file]);
+};
+
+function* groupedSteps(
+  stored: readonly StoredFile[],
+  folders: readonly string[],
+): Generator<readonly [StepKey | null, readonly StoredFile[]]> {
+  const nameOf = (file: StoredFile): string => {
+    const folder = folders.find((each) => under(file, each));
+    return folder === undefined ? '' : (file.path.slice(folder.length + 1).split('/')[0] ?? '');
+  };
+  for (const [name, files] of groupBy(stored, nameOf)) yield [isStepKey(name) ? name : null, files];
+}
 
 const statesOf = async (transactions: string, stepKey: StepKey) => {
   const records = await recordsOf(realSys, transactions, stepKey, ABSENT);
   return Promise.all(records.map((record) => record.load()));
 };
 
-const workspacesOf = async (
-  emend: Emend,
+const workspacesOf = (
+  row: RunRow | null,
   states: Awaited<ReturnType<typeof statesOf>>,
-  stepKey: StepKey,
-) => {
-  const { started } = archivedRun(stepKey, await emend.archive.read(stepKey));
-  const all = [started?.workspace, ...states.map(({ plan }) => plan?.workspace)];
-  return [...new Set(all.filter((each) => typeof each === 'string'))];
+): readonly string[] => {
+  const all = [row?.workspace, ...states.map(({ plan }) => plan?.workspace)];
+  return [...new Set(all.filter((each) => typeof each === 'string' && each !== ''))] as string[];
 };
 
 const under = ({ path }: StoredFile, directory: string): boolean =>
   path.startsWith(`${directory}/`);
 
-const byStep = (
-  stored: readonly StoredFile[],
-  directories: readonly string[],
-): Map<StepKey, StoredFile[]> => {
-  const steps = groupBy(stored, (file) => {
-    const directory = directories.find((each) => under(file, each));
-    return directory === undefined
-      ? ''
-      : (file.path.slice(directory.length + 1).split('/')[0] ?? '');
-  });
-  for (const name of steps.keys()) if (!isStepKey(name)) steps.delete(name);
-  return steps;
-};
+interface EndQuestion extends Pick<StepsWanted, 'assumeClosed'> {
+  readonly stepKey: StepKey;
+  readonly row: RunRow | null;
+}
 
 /** By its archive; a step without one came to nothing (every activity appends to it before it does anything else). */
 const hasEnded = async (
   emend: Emend,
   holderOf: HolderOf,
-  stepKey: StepKey,
-  assumeClosed: readonly string[],
+  { stepKey, row, assumeClosed }: EndQuestion,
 ): Promise<boolean> => {
-  const entries = await emend.archive.read(stepKey);
-  if (entries.length === 0) return true;
-  const { started, closed, events, omitted } = archivedRun(stepKey, entries);
+  if (row === null) return (await emend.archive.stamp(stepKey)) === null;
+  const { namespace, isFinished, omitted } = row.facts;
   // What cannot be read may say that it goes on, or which workspace it holds.
   if (omitted !== null) return false;
-  const ended = closed !== null || events.some((event) => event.type === 'step_finished');
-  if (!ended && !assumeClosed.includes(started?.namespace ?? '')) return false;
+  if (!row.isEnded && !isFinished && !assumeClosed.includes(namespace ?? '')) return false;
   // What it applied under the lock can still be undone, with its transactions and what they name.
-  return started === null || (await holderOf(started.workspace)) !== stepKey;
+  return row.workspace === '' || (await holderOf(row.workspace)) !== stepKey;
 };
 
 type HolderOf = (workspace: string) => Promise<StepKey | null>;
@@ -159,14 +187,17 @@ const holdersOf = (emend: Emend): HolderOf => {
 export const filesAt = ({ files }: Pick<Emend, 'files'>, place: string): StoreFiles =>
   isBucket(place) ? files : diskFiles;
 
-/** Every file below the places, without the directory `skipped`. */
+/** Every file below the places. */
 export const storedFiles = async (
   emend: Pick<Emend, 'files'>,
   places: readonly string[],
-  skipped?: string,
 ): Promise<readonly StoredFile[]> => {
-  const found = await together(places, (place) => filesAt(emend, place).list(place, skipped), 1);
-  return found.flat();
+  const found = await together(
+    places,
+    (place) => orNull(filesAt(emend, place).list(place), ABSENT),
+    1,
+  );
+  return found.flatMap((files) => files ?? []);
 };
 
 /** Removes the place where none of its files was written since they were found, and none is new. False: it was left alone. */

@@ -1,12 +1,23 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
 import { ANY_HOST, hostQueueOf } from '../../shared/names.js';
 import {
-  fitsFilter,
   stateOfOutcome,
   type LISTED_STATES,
   type RunFilter,
   type RunWords,
 } from '../../shared/run.js';
+import type { StepKey } from '../../shared/ids.js';
+import { fail } from '../../shared/problems.js';
+import {
+  chooseRuns,
+  cursorOf,
+  cursorText,
+  fitsFilter,
+  wordsOf,
+  type Cursor,
+} from '../run-index/choose.js';
+import { runIndex, type RunIndex } from '../run-index/index.js';
+import { searchable, type RunRow } from '../run-index/row.js';
 import { readAmongOthers } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
 import { describeArchived, noteClosed } from './resolve.js';
@@ -14,8 +25,9 @@ import { noServerNote, type DescribedRun, type Emend } from '../types.js';
 import { hostNames, newestAndWaiting, openOnServer, silentNote, type RunHost } from './hosts.js';
 
 const LISTED_OPEN_RUNS = 1_000; // bound: Maximum number of open runs in a list, those that wait first; more are counted.
-const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs shown, newest first.
-const LISTED_READ_RUNS = 1_000; // bound: Ended runs read for a filter that leaves most of them out.
+export const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs of a page, newest first.
+const MOST_ARCHIVED_RUNS = 1_000; // bound: Maximum number of ended runs of a page.
+const ASKED_RUNS = 1_000; // bound: Runs without a known end, of which a list asks the server.
 
 export interface ListedRun extends RunWords {
   readonly workflowId: string | null;
@@ -31,8 +43,10 @@ export interface ListedRun extends RunWords {
 /** Runs that can be found. */
 export interface RunList {
   readonly runs: readonly ListedRun[];
-  /** Older runs that were not looked at: bounds keep a long list short. */
+  /** Number of older runs in the archive that may fit and are not listed. */
   readonly left_off: number;
+  /** Where they begin (`ListOptions.before`); null: there are none. */
+  readonly older: string | null;
   /** Open runs that match and are not listed, and older ones that were not read. */
   readonly open_left_off: number;
   /** Why nothing was asked of a server or worker, and what to type; null: all were. */
@@ -40,18 +54,44 @@ export interface RunList {
 }
 
 export interface ListOptions {
-  /** The archives, if they were listed already. */
-  readonly known?: readonly string[];
+  /** The index, if it was brought up to date already. */
+  readonly index?: RunIndex;
   readonly filter?: RunFilter;
   /** Maximum number of open runs. */
   readonly most?: number;
+  /** Maximum number of ended runs. */
+  readonly limit?: number;
+  /** A place that `RunList.older` names, or a day or time: only runs whose last entry is older are listed, and no open ones. */
+  readonly before?: string | null;
 }
 
-/** Lists open runs by what the server's records show of them, without a query to any run, then what the archive keeps. */
+/** Returns the number of ended runs of a page, as it was typed. Throws ProblemError `usage`. */
+export const limitOf = (typed: string): number => {
+  const limit = Number(typed);
+  return /^\d+$/.test(typed) && limit > 0 && limit <= MOST_ARCHIVED_RUNS
+    ? limit
+    : fail(
+        'usage',
+        `${JSON.stringify(typed.slice(0, 40))} runs cannot be listed: expected a number from 1 to ${MOST_ARCHIVED_RUNS}.`,
+        'Example: emend list --limit 200',
+      );
+};
+
+/**
+ * Lists open runs by what the server's records show of them, without a query to any run, then ended ones as the index has them. Throws
+ * ProblemError `usage` for a `before` that is no place.
+ */
 export const listRuns = async (
   emend: Emend,
-  { known, filter = {}, most = LISTED_OPEN_RUNS }: ListOptions = {},
+  {
+    index: known,
+    filter = {},
+    most = LISTED_OPEN_RUNS,
+    limit = LISTED_ARCHIVED_RUNS,
+    before = null,
+  }: ListOptions = {},
 ): Promise<RunList> => {
+  const cursor = before === null ? null : cursorOf(before);
   const isFiltered = Object.values(filter).join('') !== '';
   const open = await (isFiltered ? openOnServer(emend) : newestAndWaiting(emend, most));
   const listing = await openListing(
@@ -59,30 +99,101 @@ export const listRuns = async (
     open.runs.flatMap(({ memo }) => memo?.host ?? []),
   );
   const all = open.runs.map((run) => listing.row(run)).filter((run) => run !== null);
-  const matching = all.filter((run) => fitsFilter(run, filter));
+  const index = known ?? (await runIndex(emend));
+  const matching = cursor === null ? fittingOpen(index, all, filter) : [];
   const listed = waitingFirst(matching, most);
   const openKeys = new Set(all.map((run) => run.stepKey));
-  const kept = (known ?? (await emend.archive.list())).filter((stepKey) => !openKeys.has(stepKey));
-  const archived: ListedRun[] = [];
-  let read = 0;
-  const mostRead = isFiltered ? LISTED_READ_RUNS : LISTED_ARCHIVED_RUNS;
-  while (read < Math.min(kept.length, mostRead) && archived.length < LISTED_ARCHIVED_RUNS) {
-    // At once: in a bucket each is several requests. No more than are wanted, so that what was read was looked at.
-    const next = kept.slice(
-      read,
-      Math.min(read + LISTED_ARCHIVED_RUNS - archived.length, mostRead),
-    );
-    read += next.length;
-    const runs = await Promise.all(next.map((stepKey) => archivedRunOf(emend, listing, stepKey)));
-    archived.push(...runs.filter((run) => fitsFilter(run, filter)));
-  }
+  const ended = await endedRuns(emend, { index, listing, filter, limit, cursor, openKeys });
   return {
-    runs: [...listed, ...archived],
-    left_off: kept.length - read,
-    open_left_off: open.unread + matching.length - listed.length,
+    runs: [...listed, ...ended.runs],
+    left_off: ended.left_off,
+    older: ended.older,
+    open_left_off: cursor === null ? open.unread + matching.length - listed.length : 0,
     note: listing.note,
   };
 };
+
+/** Returns the open runs that fit by what the server says of them, or by what the index has of their texts. */
+const fittingOpen = (
+  index: RunIndex,
+  runs: readonly ListedRun[],
+  filter: RunFilter,
+): readonly ListedRun[] => {
+  const hasText = fitsFilter(index, { text: filter.text });
+  const isOfPlan = fitsFilter(index, { plan: filter.plan });
+  const words = wordsOf(filter.text ?? '');
+  const hasWords = (run: ListedRun): boolean => {
+    const text = searchable(
+      [run.title, run.jobPath, run.stepKey, run.doing, run.workspace, run.workflowId].join(' '),
+    );
+    return words.every((word) => text.includes(word));
+  };
+  return runs.filter(
+    (run) =>
+      ['', run.state].includes(filter.state ?? '') &&
+      ['', run.workspace].includes(filter.workspace ?? '') &&
+      (['', undefined].includes(filter.plan) || isOfPlan(run.stepKey)) &&
+      (hasWords(run) || hasText(run.stepKey)),
+  );
+};
+
+interface EndedRequest {
+  readonly index: RunIndex;
+  readonly listing: OpenListing;
+  readonly filter: RunFilter;
+  readonly limit: number;
+  readonly cursor: Cursor | null;
+  /** Runs that are listed as open. */
+  readonly openKeys: ReadonlySet<StepKey>;
+}
+
+/** Lists runs of the index, newest first. Each row is compared with its archive before it is shown. */
+const endedRuns = async (
+  emend: Emend,
+  { index, listing, filter, limit, cursor, openKeys }: EndedRequest,
+): Promise<Pick<RunList, 'runs' | 'left_off' | 'older'>> => {
+  const chosen = chooseRuns(index, filter, cursor).filter((stepKey) => !openKeys.has(stepKey));
+  const runs: ListedRun[] = [];
+  let looked = 0;
+  let unended = 0;
+  let last: Cursor | null = null;
+  while (looked < chosen.length && runs.length < limit && unended < ASKED_RUNS) {
+    // At once: in a bucket each is several requests. No more than are wanted, so that each that was looked at counts.
+    const group = chosen.slice(looked, looked + limit - runs.length);
+    looked += group.length;
+    const lastKey = group.at(-1) ?? '';
+    last = { last_ms: index.last_ms(lastKey), stepKey: lastKey };
+    await index.check(group);
+    const rows = group.map((stepKey) => index.row(stepKey)).filter((row) => row !== null);
+    unended += rows.filter(({ isEnded }) => !isEnded).length;
+    const found = await Promise.all(
+      rows.map(async (row) =>
+        row.isEnded ? listedRow(row) : archivedRunOf(emend, listing, row.stepKey),
+      ),
+    );
+    runs.push(
+      ...found.filter(
+        (run) => ['', run.state].includes(filter.state ?? '') && (cursor === null || !run.open),
+      ),
+    );
+  }
+  const left_off = chosen.length - looked;
+  return { runs, left_off, older: left_off > 0 && last !== null ? cursorText(last) : null };
+};
+
+const listedRow = ({ stepKey, workspace, state, facts }: RunRow): ListedRun => ({
+  stepKey,
+  workflowId: facts.workflowId,
+  title: facts.title,
+  jobPath: facts.jobPath,
+  workspace,
+  state,
+  doing: facts.doing,
+  decision: null,
+  startedAt: facts.startedAt,
+  open: false,
+  host: null,
+});
 
 /** Keeps the order of the runs, and of too many those that wait. */
 const waitingFirst = (runs: readonly ListedRun[], most: number): readonly ListedRun[] => {

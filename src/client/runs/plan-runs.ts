@@ -1,5 +1,6 @@
 /** The runs of a plan, whichever client started them and under whatever workflow id: looks them up, and signals them. */
-import { planOf, shownKey } from '../../shared/ids.js';
+import { runIndex, runsOfPlan } from '../run-index/index.js';
+import { shownKey } from '../../shared/ids.js';
 import { hostOfQueue, PLAN_SIGNALS, WORKFLOWS } from '../../shared/names.js';
 import { fail } from '../../shared/problems.js';
 import type { Report } from '../../shared/plan.js';
@@ -11,7 +12,6 @@ import { resolveRun, unknown, withLive, type ResolvedRun } from './resolve.js';
 import { hereId, queuesOfPlace, withoutSecrets } from './start.js';
 
 const LISTED_PLANS = 1_000; // bound: Open runs of plans that are looked through for those of one plan, newest first.
-const READ_ARCHIVES = 1_000; // bound: Archives that are read to find the newest run of a plan, newest first.
 
 export interface PlanFile {
   /** Real path of the top of the repository; of one that is nobody's working tree its URL. */
@@ -126,22 +126,9 @@ export const runOfPlan = async (
 const isNewer = (archived: ArchivedRun | null, { startedAt }: PlanRun): boolean =>
   archived?.firstAt != null && Date.parse(archived.firstAt) > startedAt.getTime();
 
-const newestInArchive = async (
-  emend: Emend,
-  { workspace, planPath, host }: PlanPlace,
-): Promise<ArchivedRun | null> => {
-  const plans = (await emend.archive.list()).filter((stepKey) => planOf(stepKey) === stepKey);
-  for (const stepKey of plans.slice(0, READ_ARCHIVES)) {
-    const archived = await readAmongOthers(emend, stepKey);
-    const { started } = archived;
-    if (
-      started?.workspace === workspace &&
-      started.jobPath === planPath &&
-      hostOfQueue(started.queues.host) === host
-    )
-      return archived;
-  }
-  return null;
+const newestInArchive = async (emend: Emend, place: PlanPlace): Promise<ArchivedRun | null> => {
+  const [newest] = runsOfPlan(await runIndex(emend), place);
+  return newest === undefined ? null : readAmongOthers(emend, newest);
 };
 
 /** Returns the run of a plan by its key or its workflow id. Throws as `resolveRun` does, and ProblemError `usage` for the run of a job. */

@@ -10,6 +10,7 @@ import {
   closedId,
   type RecoveryData,
 } from '../archive/run.js';
+import { runIndex } from '../run-index/index.js';
 import { withEarlierCommit } from './earlier-commit.js';
 import { looksLikeWorkflowId } from './start.js';
 import {
@@ -154,10 +155,9 @@ const serverRuns = async ({ runs }: Emend, prefix: string): Promise<readonly Des
 const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedRun | null> => {
   const live = (await emend.runs?.describe({ workflowId, runId: null })) ?? null;
   if (live?.memo) return withLive(emend, live.memo.stepKey, live);
-  for (const stepKey of await emend.archive.list()) {
-    const archived = await readAmongOthers(emend, stepKey);
-    if (archived.started?.workflowId === workflowId) return { stepKey, archived, live: null };
-  }
+  const stepKey = (await runIndex(emend)).ofWorkflow(workflowId);
+  if (stepKey !== null)
+    return { stepKey, archived: await readAmongOthers(emend, stepKey), live: null };
   return live && keyless(emend, live);
 };
 

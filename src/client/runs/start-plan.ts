@@ -5,8 +5,8 @@ import type { PlanCheckpoint } from '../../shared/plan.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { refusalOfName } from '../../shared/run-name.js';
 import { hostOfQueue } from '../../shared/names.js';
-import { planOf, type StepKey } from '../../shared/ids.js';
-import { readAmongOthers } from '../archive/run.js';
+import type { StepKey } from '../../shared/ids.js';
+import { runIndex, runsOfPlan } from '../run-index/index.js';
 import {
   workflowIdOf,
   placeInput,
@@ -27,12 +27,10 @@ import {
 } from '../../workspace/documents/index.js';
 import { planPathIn } from '../../documents/job/index.js';
 import { reportOf } from '../../documents/plan/index.js';
-import { checkFilePath } from '../../documents/source/schemas.js';
+import { checkFilePath } from '../../documents/source/checked-paths.js';
 import type { PlanOptions } from '../../shared/run.js';
 import type { PlanInput } from '../../shared/start-input.js';
 import { repositoryOf } from '../../workspace/git/index.js';
-
-const CHECKPOINT_ARCHIVES = 1_000; // bound: Archives, newest first, that are looked through for the plan's newest checkpoint.
 
 /** Returns the newest checkpoint of this plan on its host; null: there is none. */
 export const checkpointOf = (emend: Emend, plan: PlanFile): Promise<PlanCheckpoint | null> =>
@@ -43,29 +41,20 @@ export const checkpointOf = (emend: Emend, plan: PlanFile): Promise<PlanCheckpoi
 
 /** Returns the newest checkpoint of a plan on a host; null: there is none. */
 export const lastCheckpointed = async (
-  { archive }: Pick<Emend, 'archive'>,
+  emend: Emend,
   {
-    workspace,
-    planPath,
-    host,
     except,
+    ...place
   }: Pick<PlanFile, 'workspace' | 'planPath'> & {
     readonly host: string;
     /** A run whose own checkpoints do not count. */
     readonly except?: StepKey;
   },
 ): Promise<PlanCheckpoint | null> => {
-  const plans = (await archive.list()).filter(
-    (stepKey) => planOf(stepKey) === stepKey && stepKey !== except,
-  );
-  for (const stepKey of plans.slice(0, CHECKPOINT_ARCHIVES)) {
-    const reading = archive.lastFile(stepKey, 'checkpoint-') as Promise<PlanCheckpoint | null>;
-    // A damaged one of another plan holds up nothing.
-    const last = await reading.catch(() => ({ plan_path: planPath }));
-    if (last?.plan_path !== planPath) continue;
-    const { started } = await readAmongOthers({ archive }, stepKey);
-    const isOurs = started?.workspace === workspace && started.jobPath === planPath;
-    if (isOurs && hostOfQueue(started.queues.host) === host) return reading;
+  for (const stepKey of runsOfPlan(await runIndex(emend), place)) {
+    if (stepKey === except) continue;
+    const last = (await emend.archive.lastFile(stepKey, 'checkpoint-')) as PlanCheckpoint | null;
+    if (last?.plan_path === place.planPath) return last;
   }
   return null;
 };

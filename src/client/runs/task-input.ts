@@ -1,6 +1,7 @@
 /** A job that is sent as its text: its instructions and keys, as they would be typed. */
 import { taskKeysOf } from '../../documents/job/index.js';
-import { readYaml, splitFrontMatter } from '../../documents/source/yaml.js';
+import { readYaml } from '../../documents/source/yaml.js';
+import { splitFrontMatter } from '../../documents/source/front-matter.js';
 import { fail } from '../../shared/problems.js';
 import type { EditStepInput } from '../../shared/start-input.js';
 import { isRecord } from '../../shared/text.js';

@@ -1,15 +1,13 @@
 /**
  * Follows the list of runs without a query: long polls on the histories of open runs say when to read the server's record of one again, and
- * the names in the archive's directory tell of runs that are new. The file system tells of those that this host starts; what another host starts into a
- * shared store is found by a look at the names now and then, which asks nothing of Temporal.
+ * the archive's journal of changes names runs that are new. A new folder in the archive says when to read it; what another host starts into a
+ * bucket is found by a look now and then, which asks nothing of Temporal.
  */
 import { mkdirSync, watch, type FSWatcher } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProblemError, type Problem } from '../../shared/problems.js';
-import { isStepKey, type StepKey } from '../../shared/ids.js';
-import { isBucket } from '../../stores/location.js';
+import type { StepKey } from '../../shared/ids.js';
+import { isBucket, storePaths } from '../../stores/location.js';
 import { openOnServer } from './hosts.js';
 import {
   archivedRunOf,
@@ -247,22 +245,20 @@ interface ArchiveNames {
   close(): void;
 }
 
-/** The names in the archive, read once now. */
+/** The runs that were announced before now are not new. */
 const archiveNames = async ({ store, archive }: Emend): Promise<ArchiveNames> => {
-  const dir = isBucket(store) ? null : join(store, 'archive');
-  const names = async (): Promise<readonly StepKey[]> =>
-    dir === null
-      ? archive.list().catch(() => [])
-      : (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
+  let { position, changed } = await archive.changesSince(null);
+  const known = new Set(changed);
   let wake = new AbortController();
-  const watcher = dir === null ? null : watchedDirectory(dir, () => wake.abort());
-  let known = new Set(await names());
+  const watcher = isBucket(store)
+    ? null
+    : watchedDirectory(storePaths(store).archive, () => wake.abort());
   return {
     news: async () => {
       wake = new AbortController();
-      const now = await names();
-      const news = now.filter((name) => !known.has(name));
-      known = new Set(now);
+      ({ position, changed } = await archive.changesSince(position));
+      const news = [...changed].filter((name) => !known.has(name));
+      for (const name of news) known.add(name);
       return news;
     },
     told: async (until) => {
@@ -273,7 +269,7 @@ const archiveNames = async ({ store, archive }: Emend): Promise<ArchiveNames> =>
   };
 };
 
-/** Null where a directory cannot be watched (no inotify). What another host writes into it is told nowhere. */
+/** Null where a directory cannot be watched (no inotify). */
 const watchedDirectory = (dir: string, onChange: () => void): FSWatcher | null => {
   try {
     // A new home has none before its first run, which is the one to be told of.

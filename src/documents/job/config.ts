@@ -1,22 +1,23 @@
-/** Reads `emend.yaml`, or its absence -> `ProjectConfig` with every default filled in. docs/configuration.md describes the keys. */
+/** Reads `emend.yaml` into a `ProjectConfig` in which every default is filled in. docs/configuration.md describes the keys. */
 import { posix } from 'node:path';
 import { z } from 'zod';
-import ignore from 'ignore';
+import { isSingleByteEncoding } from './encodings.js';
+import { DEFAULT_MODEL, cacheAtMost, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
+import { protectedBy } from './protected-paths.js';
+import type { Checked, ModelEntry, ProjectConfig } from './types.js';
+import { isRelativeWrite, writeRefusal } from './write-paths.js';
+import { readMap, type Findings, type checkKeys } from '../source/check.js';
+import * as schema from '../source/schemas.js';
+import { withoutUndefined } from '../../shared/absence.js';
 import {
   FORMATS,
   GUARDS,
-  TOLERANCES,
   SEVERITIES,
+  TOLERANCES,
   type Format,
   type Guard,
   type Tolerance,
 } from '../../shared/formats.js';
-import { readMap, type checkKeys, type Findings } from '../source/check.js';
-import { cacheAtMost, DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
-import { protectedBy } from './protected-paths.js';
-import { isRelativeWrite, writeRefusal } from './write-paths.js';
-import * as schema from '../source/schemas.js';
-import type { Checked, ModelEntry, ProjectConfig } from './types.js';
 
 const price = (() => {
   const what = 'US dollars per million tokens, from 0 to 100000, or null where it is not known';
@@ -24,8 +25,11 @@ const price = (() => {
     .union([z.number(), z.null()], { error: what })
     .refine((value) => value === null || (value >= 0 && value <= 100_000), { error: what });
 })();
+
 const size = schema.wholeNumber(1, 100_000_000, 'tokens');
+
 const FORMAT_LIST = `a list of one or more of ${FORMATS.join(', ')}`;
+
 const modelMap = schema.mapOf(
   {
     input_usd: price.optional(),
@@ -42,7 +46,9 @@ const modelMap = schema.mapOf(
   },
   'a map of prices, sizes, thinking and formats',
 );
+
 const modelName = schema.text('the name of a model');
+
 const route = schema.mapOf(
   {
     category: schema.text('a category, as text').optional(),
@@ -52,19 +58,23 @@ const route = schema.mapOf(
   },
   'a map with `model`',
 );
+
 const command = schema.text('a command, as text that is not empty');
+
 const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
+
 const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
-/** From each of these names, which may be left out, to the same. */
-const mapFrom = <Name extends string, To extends z.ZodType>(
+
+/** Returns the schema of a map in which each of these names is optional and has a value of the same schema. */
+const mapFrom = <Name extends string, Value extends z.ZodType>(
   names: readonly Name[],
-  to: To,
+  value: Value,
   what: string,
-): ReturnType<typeof schema.mapOf<Record<Name, z.ZodOptional<To>>>> =>
+): ReturnType<typeof schema.mapOf<Record<Name, z.ZodOptional<Value>>>> =>
   schema.mapOf(
-    Object.fromEntries(names.map((name) => [name, to.optional()])) as Record<
+    Object.fromEntries(names.map((name) => [name, value.optional()])) as Record<
       Name,
-      z.ZodOptional<To>
+      z.ZodOptional<Value>
     >,
     what,
   );
@@ -73,6 +83,7 @@ const threshold = (what: string) =>
   z
     .number({ error: what })
     .refine((value) => Number.isFinite(value) && value >= 0 && value <= 1000, { error: what });
+
 const PLAN = {
   expansion: threshold('a score from 0 to 1000').optional(),
   tasks: threshold('a number of tasks from 0 to 1000').optional(),
@@ -83,6 +94,7 @@ const PLAN = {
 
 const VARIABLE =
   'the name of a variable that commands may see: none of ANTHROPIC_…, EMEND_… and TEMPORAL_…';
+
 const variable = z
   .string({ error: VARIABLE })
   .regex(/^(?!(ANTHROPIC|EMEND|TEMPORAL)_)[A-Za-z_]\w*$/i, { error: VARIABLE });
@@ -139,48 +151,52 @@ const SHAPE = {
   worktree: schema.mapOf({ setup: command.optional() }, 'a map of setup'),
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
+
 type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;
 
-/** Names of the keys; docs/configuration.md is held to them by a test. */
+/** Names of the keys. A test checks that docs/configuration.md describes exactly these. */
 export const CONFIG_KEYS = Object.keys(SHAPE);
 
-/** `source` null: there is no `emend.yaml`, all defaults. Every problem has the code `config_invalid` and starts `emend.yaml:line:`. */
+/**
+ * Reads the text of `emend.yaml`. If the workspace has no such file (`source` is null), every key has its default. Every problem has the code
+ * `config_invalid` and begins with `emend.yaml:line:`.
+ */
 export function parseConfig(source: string | null): Checked<ProjectConfig> {
   const read = readMap(source ?? '', SHAPE, { file: 'emend.yaml', code: 'config_invalid' });
   if (!read.ok) return read;
-  const { said, found } = read;
-  explainModes(said, found);
-  const config = filledIn(said);
-  refuseProtectedWrites(config, found);
-  return found.problems.length > 0
-    ? { ok: false, problems: found.problems }
+  const { keys, findings } = read;
+  explainModes(keys, findings);
+  const config = withDefaults(keys);
+  refuseProtectedWrites(config, findings);
+  return findings.problems.length > 0
+    ? { ok: false, problems: findings.problems }
     : { ok: true, value: config };
 }
 
-/** Limits that contradict each other within the file. */
-function explainModes(settings: Settings, found: Findings): void {
+/** Reports limits of the file that contradict each other. */
+function explainModes(settings: Settings, findings: Findings): void {
   const { maxLinesFullFile: full, maxLinesDiff: diff } = settings.limits ?? {};
   if (full !== undefined && diff !== undefined && full > diff)
-    found.add(
+    findings.add(
       ['limits', 'maxLinesFullFile'],
       `at most \`maxLinesDiff\` (${diff}): larger files use diffs`,
       full,
     );
 }
 
-/** Refuses what `sandbox.write` names inside the workspace and other keys of the file protect. */
+/** Reports paths of `sandbox.write` that other keys of the file protect. */
 function refuseProtectedWrites(
   { sandbox, protected: patterns }: ProjectConfig,
-  found: Findings,
+  findings: Findings,
 ): void {
-  for (const [index, written] of (sandbox === 'off' ? [] : sandbox.write).entries()) {
-    const path = posix.normalize(written);
-    const expected = isRelativeWrite(written) ? writeRefusal(path, patterns) : null;
-    if (expected !== null) found.add(['sandbox', 'write', index], expected, written);
+  for (const [index, input] of (sandbox === 'off' ? [] : sandbox.write).entries()) {
+    const path = posix.normalize(input);
+    const expected = isRelativeWrite(input) ? writeRefusal(path, patterns) : null;
+    if (expected !== null) findings.add(['sandbox', 'write', index], expected, input);
   }
 }
 
-/** Of keys whose value is taken as it is written. */
+/** Defaults of the keys that go into the configuration without a change. */
 const DEFAULTS = {
   ...({
     model: DEFAULT_MODEL,
@@ -204,66 +220,43 @@ const DEFAULTS = {
   } as const),
 };
 
-function filledIn({ test_discovery, plan, worktree, ...settings }: Settings): ProjectConfig {
-  const said = { ...DEFAULTS, ...withoutUndefined(settings) };
+function withDefaults({ test_discovery, plan, worktree, ...settings }: Settings): ProjectConfig {
+  const values = { ...DEFAULTS, ...withoutUndefined(settings) };
   const formats = FORMATS.map((name) => [name, settings.formats?.[name] ?? true]);
   return {
     v: 1,
-    ...said,
+    ...values,
     routes: (settings.routes ?? []).map(withoutUndefined),
     models: allModels(settings.models ?? {}),
     formats: Object.fromEntries(formats) as Record<Format, boolean>,
     tolerances: withoutUndefined(settings.tolerances ?? {}),
     guards: withoutUndefined(settings.guards ?? {}),
-    ...(test_discovery === 'trust' ? { trustsTests: true as const } : {}),
+    ...withoutUndefined({ trustsTests: test_discovery === 'trust' ? (true as const) : undefined }),
     protected: protectedBy({
-      rules: said.rules,
-      commands: [said.formatCommand ?? '', worktree?.setup ?? ''],
+      rules: values.rules,
+      commands: [values.formatCommand ?? '', worktree?.setup ?? ''],
       protected: settings.protected ?? [],
-      approvers: said.approvers,
+      approvers: values.approvers,
     }),
-    ...(plan === undefined ? {} : { plan: withoutUndefined(plan) }),
-    ...(worktree === undefined ? {} : { worktree: withoutUndefined(worktree) }),
+    ...withoutUndefined({
+      plan: plan && withoutUndefined(plan),
+      worktree: worktree && withoutUndefined(worktree),
+    }),
     limits: withoutUndefined(settings.limits ?? {}),
   };
 }
 
-function allModels(written: NonNullable<Settings['models']>): Readonly<Record<string, ModelEntry>> {
+/** Returns the built-in models with the entries of the file. An entry with a price replaces the source of the prices, and only then. */
+function allModels(entries: NonNullable<Settings['models']>): Readonly<Record<string, ModelEntry>> {
   const models: Record<string, ModelEntry> = { ...DEFAULT_MODELS };
-  for (const [name, entry] of Object.entries(written)) {
+  for (const [name, entry] of Object.entries(entries)) {
     const before = Object.hasOwn(models, name) ? models[name] : undefined;
-    const own = Object.keys(withoutUndefined(entry)).some((key) => key.endsWith('_usd'));
-    const priced = own ? { priced: { source: 'emend.yaml', date: null } } : {};
+    const hasOwnPrice = Object.keys(withoutUndefined(entry)).some((key) => key.endsWith('_usd'));
+    const priced = withoutUndefined({
+      priced: hasOwnPrice ? { source: 'emend.yaml', date: null } : undefined,
+    });
     const cache = cacheAtMost(entry.input_usd);
     models[name] = { ...UNKNOWN_MODEL, ...cache, ...before, ...withoutUndefined(entry), ...priced };
   }
   return models;
 }
-
-type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
-};
-/** Optional keys that zod left undefined are left out, as `exactOptionalPropertyTypes` wants them. */
-const withoutUndefined = <T extends object>(map: T): Defined<T> =>
-  Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined)) as Defined<T>;
-
-/** Each of the 256 bytes stands for a character of its own: only such files can be edited byte by byte. */
-function isSingleByteEncoding(label: string): boolean {
-  try {
-    const characters = new TextDecoder(label).decode(
-      Uint8Array.from({ length: 256 }, (_, byte) => byte),
-    );
-    return characters.length === 256 && new Set(Array.from(characters)).size === 256;
-  } catch {
-    return false;
-  }
-}
-
-// Which encoding `encodings:` of emend.yaml names for a file.
-
-/** The first pattern that fits decides; undefined: none does. */
-export const encodingOf = (
-  { encodings }: Pick<ProjectConfig, 'encodings'>,
-  path: string,
-): string | undefined =>
-  encodings.find(({ pattern }) => ignore().add(pattern).ignores(path))?.encoding;

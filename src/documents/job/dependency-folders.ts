@@ -1,4 +1,7 @@
-/** Folders in which package managers put programs and libraries that later commands run. Nothing that a command wrote there is kept. Pure. */
+/**
+ * Recognizes the folders in which package managers put programs and libraries. Later commands run these programs, so Emend keeps nothing
+ * that a command wrote there. Pure.
+ */
 const DEPENDENCY_FOLDERS: ReadonlySet<string> = new Set([
   ...['node_modules', 'bower_components', 'jspm_packages', '.yarn', '.pnpm-store'],
   ...['.venv', 'venv', '.virtualenv', '.tox', '.nox', '__pypackages__', 'site-packages', '.eggs'],
@@ -6,6 +9,6 @@ const DEPENDENCY_FOLDERS: ReadonlySet<string> = new Set([
   ...['.cargo', '.m2', '.ivy2', '.nuget', '.stack-work', '.terraform', '.direnv'],
 ]);
 
-/** Returns whether the path is a dependency folder or lies in one. The separator is `/`. */
+/** Returns whether the path is a dependency folder or is inside one. The separator is `/`. */
 export const isDependencyFolder = (path: string): boolean =>
   path.split('/').some((name) => DEPENDENCY_FOLDERS.has(name));

@@ -1,4 +1,4 @@
-/** Which format a file is edited in, how hard a step is, and whether it is split by file. */
+/** Chooses the format in which a file is edited, rates the complexity of a step, and decides whether it is split by file. */
 
 import { FORMATS, type Bucket, type Format } from '../../shared/formats.js';
 import type { Limits } from '../../shared/limits.js';
@@ -6,23 +6,23 @@ import { effectiveMode } from './job.js';
 import type { Complexity, Job, JobMode, ProjectConfig } from './types.js';
 import type { Target } from '../../shared/step-activities.js';
 
-// bound: A token of a whole file has at least so many bytes (3.3 to 4.4 in source code), so an answer of N tokens holds a file of N times as many.
-const ANSWER_TOKEN_BYTES = 3;
+// bound: Bytes of one token of a whole file, at least (3.3 to 4.4 in source code). A response of N tokens holds a file of N times as many bytes.
+const RESPONSE_TOKEN_BYTES = 3;
 
-export type FileSize = Pick<Target, 'lines' | 'bytes' | 'isNew'>;
+type FileSize = Pick<Target, 'lines' | 'bytes' | 'isNew'>;
 export interface FormatChoiceInput extends FileSize {
   readonly job: Pick<Job, 'mode' | 'format' | 'outputFiles' | 'outputDir'>;
   readonly config: Pick<ProjectConfig, 'formats'>;
   readonly limits: Limits;
 }
 
-/** What the job itself says about formats: `forced` null means that size decides. */
-export interface FormatPolicy {
+/** The mode of a job and the format that it forces. `forced` is null if the size of each file decides. */
+interface FormatPolicy {
   readonly mode: JobMode | null;
   readonly forced: Format | null;
 }
 
-/** `format:` wins; `standard` and `sequential` write whole files; `edit` alone is search-replace. */
+/** Returns the format that a job forces: its own `format:`, else that of its mode. `standard` and `sequential` write whole files. */
 export function jobFormatPolicy(job: FormatChoiceInput['job']): FormatPolicy {
   const mode = effectiveMode(job);
   const byMode: Record<JobMode, Format> = {
@@ -34,11 +34,14 @@ export function jobFormatPolicy(job: FormatChoiceInput['job']): FormatPolicy {
 }
 
 /**
- * 1. The bucket goes by size alone: A up to `maxLinesFullFile` and `maxBytesFullFile`, where the largest answer (`maxOutputBudget_tokens`)
- *    can hold the file; every new file, too. B up to `maxLinesDiff` and `maxBytesDiff`, else C.
- * 2. A format forced by the job is taken as it is, switched off or not: the job is the later word. Only a new file cannot be
- *    answered by search-replace (there is nothing to find) and is answered whole.
- * 3. Else the bucket's format; switched off in `emend.yaml`, the next that is on, in the order of `FORMATS` and round again.
+ * Chooses the format of one file:
+ *
+ * 1. The size alone gives the bucket. Bucket A has new files, and files up to `maxLinesFullFile` and `maxBytesFullFile` that fit in the largest
+ *    response (`maxOutputBudget_tokens`). Bucket B has files up to `maxLinesDiff` and `maxBytesDiff`. Bucket C has all larger files.
+ * 2. A format that the job forces is used even if `emend.yaml` switches it off, because the job is more specific. There is one exception:
+ *    a new file contains nothing that search-replace could find, so it is written whole.
+ * 3. Otherwise the bucket gives the format. If `emend.yaml` switches it off, the next format in the order of `FORMATS` that is on is used. The
+ *    order continues at the beginning of the list.
  */
 export function chooseFormat(input: FormatChoiceInput): {
   readonly format: Format;
@@ -59,10 +62,10 @@ export function chooseFormat(input: FormatChoiceInput): {
 function bucketOf({ lines, bytes, isNew }: FileSize, limits: Limits): Bucket {
   const fits = (maxLines: number | null, maxBytes: number | null): boolean =>
     lines <= (maxLines ?? Infinity) && bytes <= (maxBytes ?? Infinity);
-  const answerHolds_bytes = (limits.maxOutputBudget_tokens ?? Infinity) * ANSWER_TOKEN_BYTES;
+  const largestResponse_bytes = (limits.maxOutputBudget_tokens ?? Infinity) * RESPONSE_TOKEN_BYTES;
   if (
     isNew ||
-    (bytes <= answerHolds_bytes && fits(limits.maxLinesFullFile, limits.maxBytesFullFile))
+    (bytes <= largestResponse_bytes && fits(limits.maxLinesFullFile, limits.maxBytesFullFile))
   )
     return 'A';
   return fits(limits.maxLinesDiff, limits.maxBytesDiff) ? 'B' : 'C';
@@ -76,7 +79,10 @@ function nextOn(first: Format, { config, isNew }: FormatChoiceInput): Format {
   return order.find((format) => config.formats[format]) ?? first;
 }
 
-/** High over 3 files or any file over 500 lines; medium over 1 file or 200 lines; else low. The numbers are the rule's, not limits. */
+/**
+ * Rates a step by its files. More than 3 files or a file with more than 500 lines are high; more than 1 file or 200 lines are medium. The
+ * numbers are part of this rule and cannot be configured.
+ */
 export function complexity(files: readonly Pick<FileSize, 'lines'>[]): Complexity {
   const longest = Math.max(0, ...files.map((file) => file.lines));
   if (files.length > 3 || longest > 500) return 'high';
@@ -84,9 +90,9 @@ export function complexity(files: readonly Pick<FileSize, 'lines'>[]): Complexit
 }
 
 const LEVELS: readonly Complexity[] = ['low', 'medium', 'high'];
-/** What routes go by: the files' level, or the job's own where that is higher. */
-export const harderOf = (files: Complexity, said: Complexity | null): Complexity =>
-  said !== null && LEVELS.indexOf(said) > LEVELS.indexOf(files) ? said : files;
+/** Returns the higher complexity of two: that of the files, and that which the job names (null if it names none). */
+export const harderOf = (files: Complexity, job: Complexity | null): Complexity =>
+  job !== null && LEVELS.indexOf(job) > LEVELS.indexOf(files) ? job : files;
 
 export interface SplitInput {
   readonly mode: JobMode | null;
@@ -96,7 +102,7 @@ export interface SplitInput {
   readonly limits: Limits;
 }
 
-/** One model call for the whole step, or one a file? A single file is never split by file. */
+/** Decides whether the step makes one model call for all files or one call for each file, and gives the reason. */
 export function splitDecision({ mode, complexity: level, formats, limits }: SplitInput): {
   readonly shouldSplit: boolean;
   readonly reason: string;

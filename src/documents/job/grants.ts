@@ -5,8 +5,8 @@
 import type { SandboxSettings } from '../source/schemas.js';
 import type { Job, ProjectConfig } from './types.js';
 
-/** The keys that `emend.yaml`, a job and the front matter of a plan have in common; absent and null: not set. */
-export type Grantor = Partial<
+/** The keys that `emend.yaml`, a job and the front matter of a plan have in common. A key that is not set is absent or null. */
+type Grantor = Partial<
   Pick<
     Job,
     'contextFiles' | 'sandbox' | 'approval' | 'secrets' | 'create' | 'test' | 'baseline' | 'model'
@@ -66,7 +66,7 @@ export const grantsOfConfig = (config: ProjectConfig): readonly string[] => [
     .map(([name]) => `apply what the guard ${name} finds without a question (\`guards\`)`),
 ];
 
-/** Returns the protection that `before` has and `after` lacks: a pattern, approvers. */
+/** Returns what is allowed because `after` lacks a protection of `before`, such as a protected pattern or the file of approvers. */
 const lostProtection = (after: ProjectConfig, before: ProjectConfig): readonly string[] => [
   ...when(
     hasCommands(before.test) && !hasCommands(after.test),

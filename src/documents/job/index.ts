@@ -1,5 +1,6 @@
-/** The door of src/documents/job: what others may use. */
-export { CONFIG_KEYS, encodingOf, parseConfig } from './config.js';
+/** Exports everything of src/documents/job that other rooms may use. */
+export { CONFIG_KEYS, parseConfig } from './config.js';
+export { encodingOf } from './encodings.js';
 export {
   chooseFormat,
   complexity,
@@ -8,28 +9,12 @@ export {
   splitDecision,
 } from './format-choice.js';
 export { grantsOf, grantsOfConfig, newGrants } from './grants.js';
-export {
-  effectiveMode,
-  isPathKey,
-  JOB_KEYS,
-  keyTakes,
-  keyValue,
-  parseJob,
-  type JobKey,
-  type JobKeys,
-} from './job.js';
+export { effectiveMode, parseJob } from './job.js';
+export { isPathKey, JOB_KEYS, keyTakes, keyValue, type JobKey, type JobKeys } from './job-keys.js';
 export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
-export {
-  fitLimits,
-  formatsOf,
-  inputBudget,
-  modelEntry,
-  mostOutput_tokens,
-  PRICES,
-  roomFor,
-  route,
-  thinkingOf,
-} from './models.js';
+export { fitLimits, inputBudget, mostOutput_tokens, roomFor, thinkingOf } from './token-budgets.js';
+export { formatsOf, modelEntry, PRICES } from './models.js';
+export { route } from './routing.js';
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { isDependencyFolder } from './dependency-folders.js';
 export { namedByGit, namedByScripts, whyProtected } from './protected-paths.js';
@@ -44,7 +29,7 @@ export {
   type StartPlace,
   type StartSettings,
 } from './start-input.js';
-export type { Thinking } from './models.js';
+export type { Thinking } from './token-budgets.js';
 export type { Complexity, Effort, Job, ProjectConfig, RunSettings } from './types.js';
 export { allowedBy } from '../source/patterns.js';
 export { isMarkdownPath, lineIn } from '../source/check.js';

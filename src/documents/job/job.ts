@@ -1,91 +1,39 @@
-/** Reads a job file: YAML front matter and Markdown instructions -> `Job`, or every problem at once. docs/jobs.md describes the keys. */
+/**
+ * Reads a job file, which has YAML front matter and Markdown instructions. The result is a `Job`, or all problems at once. docs/jobs.md
+ * describes the keys.
+ */
 import { posix } from 'node:path';
-import type { z } from 'zod';
-import { problem } from '../../shared/problems.js';
-import { cut } from '../../shared/text.js';
-import type { LimitName } from '../../shared/limits.js';
+import { SHAPE } from './job-keys.js';
+import type { Checked, Job, JobMode } from './types.js';
 import {
+  MARKDOWN,
   isMarkdownPath,
   lineIn,
-  MARKDOWN,
   readMap,
-  type checkKeys,
   type Findings,
+  type checkKeys,
 } from '../source/check.js';
-import { firstHeading, readYaml, splitFrontMatter } from '../source/yaml.js';
+import { firstHeading } from '../source/first-heading.js';
+import { splitFrontMatter } from '../source/front-matter.js';
+import { checkFilePath } from '../source/checked-paths.js';
 import * as schema from '../source/schemas.js';
-import { EFFORTS, type Checked, type Job, type JobMode } from './types.js';
+import type { LimitName } from '../../shared/limits.js';
+import { problem } from '../../shared/problems.js';
+import { cut } from '../../shared/text.js';
 
-const KEYS = {
-  mode: schema.oneOf(['edit', 'standard', 'sequential']),
-  target_files: schema.filePaths,
-  new_files: schema.filePaths,
-  delete_files: schema.filePaths,
-  context_files: schema.filePaths,
-  output_dir: schema.directoryPath,
-  output_file: schema.filePath,
-  output_files: schema.filePaths,
-  format: schema.format,
-  category: schema.text('a category, as text that is not empty'),
-  complexity: schema.oneOf(['low', 'medium', 'high']),
-  effort: schema.oneOf(EFFORTS),
-  test: schema.test,
-  commit: schema.commit,
-  approval: schema.approval,
-  model: schema.text('the name of a model'),
-  final_newline: schema.flag,
-  repository: schema.repository,
-  base: schema.base,
-  ...schema.SHARED,
-  limits: schema.limitsMap,
-} satisfies Record<string, z.ZodType>;
-/** Schemas of all front-matter keys, limits among them. */
-export const SHAPE = { ...KEYS, ...schema.limitShape };
-/** Front matter as a person or a program writes it: the keys of docs/jobs.md, limits among them. */
-export type JobKeys = {
-  readonly [K in Exclude<keyof typeof SHAPE, 'test'>]?: z.input<(typeof SHAPE)[K]>;
-} & {
-  readonly test?: string | readonly string[] | false;
-};
 type Front = ReturnType<typeof checkKeys<typeof SHAPE>>;
-export type JobKey = keyof typeof KEYS;
 
-/** Names of the front-matter keys, limits aside; docs/jobs.md is held to them by a test. */
-export const JOB_KEYS = Object.keys(KEYS) as readonly JobKey[];
+const TITLE_CHARS = 72; // bound: Characters of the title that is the first line of a job without a file and without a heading.
 
-// A key on a command line.
-
-/** What it takes, in words that complete "expected …"; `flag`: `true` is a value. */
-export const keyTakes = (key: JobKey) => {
-  const { error } = KEYS[key].safeParse(undefined);
-  return { words: error?.issues[0]?.message ?? '', flag: KEYS[key].safeParse(true).success };
-};
-export const isPathKey = (key: JobKey): boolean =>
-  ([schema.filePath, schema.filePaths, schema.directoryPath] as readonly z.ZodType[]).includes(
-    KEYS[key],
-  );
-/**
- * The value that these texts give it: what YAML reads where the key takes that, else the text itself (`Fix: a #2` is a commit message).
- * Several are a list; of a list of paths one text may hold several, with commas. Nothing is checked.
- */
-export const keyValue = (key: JobKey, texts: readonly string[]): unknown => {
-  if (KEYS[key] === schema.filePaths) return texts.flatMap((each) => each.split(','));
-  const [text = '', ...others] = texts;
-  if (others.length > 0) return texts;
-  const yaml = readYaml(text, 0);
-  const value =
-    !yaml.ok || yaml.value === null || typeof yaml.value === 'string' ? text : yaml.value;
-  const fits = (each: unknown): boolean => KEYS[key].safeParse(each).success;
-  return [value, text, [text]].find(fits) ?? value;
-};
-
-const TITLE_chars = 72; // bound: Of a job without a file and without a heading, whose first line is its title.
 const EMPTY = 'expected instructions in Markdown below the front matter, received nothing';
 
-/** `path`: as typed, for messages and the title. Every problem has the code `job_invalid` and starts as `lineIn` says. */
+/**
+ * Reads the text of a job file. `path` is the path as the user typed it; messages and the title show it. Every problem has the code
+ * `job_invalid` and begins with the place that `lineIn` returns.
+ */
 export function parseJob(source: string, path: string): Checked<Job> {
-  const notText = notMarkdown(source, path);
-  if (notText !== null) return { ok: false, problems: [problem('job_invalid', notText)] };
+  const binaryFault = notMarkdown(source, path);
+  if (binaryFault !== null) return { ok: false, problems: [problem('job_invalid', binaryFault)] };
   const parts = splitFrontMatter(source);
   if (!parts.ok)
     return {
@@ -105,12 +53,12 @@ export function parseJob(source: string, path: string): Checked<Job> {
   } as const;
   const read = readMap(parts.yaml ?? '', SHAPE, place);
   if (!read.ok) return { ok: false, problems: [...read.problems, ...empty] };
-  const { said: front, map, found } = read;
-  const outputFiles = joinedOutputs(front, found);
-  checkTogether(front, map ?? {}, found);
-  checkDeleted(front, outputFiles, found);
-  const limits = bothLimits(front, found);
-  const problems = [...found.problems, ...empty];
+  const { keys: front, map, findings } = read;
+  const outputFiles = joinedOutputs(front, findings);
+  checkTogether(front, map ?? {}, findings);
+  checkDeleted(front, outputFiles, findings);
+  const limits = bothLimits(front, findings);
+  const problems = [...findings.problems, ...empty];
   if (problems.length > 0) return { ok: false, problems };
   return {
     ok: true,
@@ -129,81 +77,95 @@ function notMarkdown(source: string, path: string): string | null {
   return `${lineIn(path, source.slice(0, nul).split('\n').length)}: expected Markdown text in UTF-8, received a binary file (it contains a NUL)`;
 }
 
-/** Rules between keys. A key that is there with a bad value counts as given: it has its own problem already. */
+/** Checks the rules between keys. A key with a bad value counts as present, because it already has a problem of its own. */
 function checkTogether(
   front: Front,
   map: Readonly<Record<string, unknown>>,
-  found: Findings,
+  findings: Findings,
 ): void {
-  const given = (key: string): boolean => Object.hasOwn(map, key);
+  const isPresent = (key: string): boolean => Object.hasOwn(map, key);
   const hasFiles =
-    given('output_file') || (given('output_files') && front.output_files?.length !== 0);
-  const hasOutput = hasFiles || given('output_dir');
-  const mode = front.mode ?? (hasOutput ? 'standard' : null);
-  if (given('output_file') && given('output_files'))
-    found.say(['output_files'], 'expected either `output_file` or `output_files`, received both');
+    isPresent('output_file') || (isPresent('output_files') && front.output_files?.length !== 0);
+  const hasOutput = hasFiles || isPresent('output_dir');
+  if (isPresent('output_file') && isPresent('output_files'))
+    findings.say(
+      ['output_files'],
+      'expected either `output_file` or `output_files`, received both',
+    );
   if (front.mode === 'standard' && !hasOutput)
-    found.say(
+    findings.say(
       ['mode'],
       '`standard` requires `output_dir`, `output_file` or `output_files`, received none of them',
     );
   if (front.mode === 'sequential' && !hasFiles)
-    found.say(['mode'], '`sequential` requires `output_file` or `output_files`, received neither');
-  if (front.format !== undefined && (mode === 'standard' || mode === 'sequential'))
-    found.say(
+    findings.say(
+      ['mode'],
+      '`sequential` requires `output_file` or `output_files`, received neither',
+    );
+  checkFormat(front, hasOutput, findings);
+}
+
+/** Reports a format in a mode that always writes whole files. */
+function checkFormat({ mode, format }: Front, hasOutput: boolean, findings: Findings): void {
+  if (format === undefined) return;
+  if (mode === undefined && hasOutput)
+    findings.say(
       ['format'],
-      front.mode === undefined
-        ? `expected no \`format\` with output keys, which imply \`mode: standard\` (whole files), received ${front.format}; write \`mode: edit\`, or omit \`format\``
-        : `expected no \`format\` with \`mode: ${mode}\`, which always writes whole files, received ${front.format}`,
+      `expected no \`format\` with output keys, which imply \`mode: standard\` (whole files), received ${format}; write \`mode: edit\`, or omit \`format\``,
+    );
+  if (mode === 'standard' || mode === 'sequential')
+    findings.say(
+      ['format'],
+      `expected no \`format\` with \`mode: ${mode}\`, which always writes whole files, received ${format}`,
     );
 }
 
-/** A file that goes is not edited, written or read as well. */
-function checkDeleted(front: Front, outputFiles: readonly string[], found: Findings): void {
-  const named = {
+/** Reports files that the job removes and also edits, writes or reads. */
+function checkDeleted(front: Front, outputFiles: readonly string[], findings: Findings): void {
+  const filesByKey = {
     target_files: front.target_files ?? [],
     new_files: front.new_files ?? [],
     context_files: front.context_files ?? [],
     output_files: outputFiles,
   };
   for (const [index, path] of (front.delete_files ?? []).entries())
-    for (const [key, paths] of Object.entries(named))
+    for (const [key, paths] of Object.entries(filesByKey))
       if (paths.includes(path))
-        found.say(
+        findings.say(
           ['delete_files', index],
           `expected a file that the job does not use elsewhere, received ${path}, also named by \`${key}\``,
         );
 }
 
-/** `output_dir` joined with each output file, which may not leave it. */
-function joinedOutputs(front: Front, found: Findings): readonly string[] {
+/** Joins `output_dir` with each output file. A file that would be outside the directory is reported. */
+function joinedOutputs(front: Front, findings: Findings): readonly string[] {
   const directory = front.output_dir ?? '';
-  const written = [
+  const entries = [
     ...(front.output_file === undefined
       ? []
-      : [{ path: front.output_file, at: ['output_file'] as PropertyKey[] }]),
+      : [{ path: front.output_file, key: ['output_file'] as PropertyKey[] }]),
     ...(front.output_files ?? []).map((path, index) => ({
       path,
-      at: ['output_files', index] as PropertyKey[],
+      key: ['output_files', index] as PropertyKey[],
     })),
   ];
   const joined: string[] = [];
-  for (const { path, at } of written) {
-    const checked = schema.checkFilePath(directory === '' ? path : `${directory}/${path}`);
+  for (const { path, key } of entries) {
+    const checked = checkFilePath(directory === '' ? path : `${directory}/${path}`);
     if (checked.ok) joined.push(checked.path);
-    else found.add(at, checked.expected, path);
+    else findings.add(key, checked.expected, path);
   }
   return [...new Set(joined)];
 }
 
-/** Limits stand below `limits:` or at the top by their exact name; the same one twice is a slip. */
-function bothLimits(front: Front, found: Findings): Partial<Record<LimitName, number>> {
+/** Collects the limits, which a job sets under `limits:` or as keys of its own. A limit that is in both places is reported. */
+function bothLimits(front: Front, findings: Findings): Partial<Record<LimitName, number>> {
   const limits: Partial<Record<LimitName, number>> = {};
   for (const name of schema.LIMIT_NAMES) {
     const below = front.limits?.[name];
     const flat = front[name];
     if (below !== undefined && flat !== undefined)
-      found.say(
+      findings.say(
         [name],
         `expected the limit once, received it here (${flat}) and under \`limits\` (${below})`,
       );
@@ -223,7 +185,7 @@ function jobOf(
     path,
     title: firstHeading(instructions) ?? nameOf(path, instructions),
     instructions,
-    ...saidOrNull(front, SAID),
+    ...valuesOrNull(front, PLAIN_KEYS),
     targetFiles: front.target_files ?? [],
     newFiles: front.new_files ?? [],
     deleteFiles: front.delete_files ?? [],
@@ -233,13 +195,14 @@ function jobOf(
   };
 }
 
-/** Of a file its name; of a job without a file its first line. */
+/** Returns the title of a job without a heading: the name of its file, or its first line if it is in no file. */
 const nameOf = (path: string, instructions: string): string =>
   isMarkdownPath(path)
     ? posix.basename(path).replace(MARKDOWN, '')
-    : cut(instructions.trim().split('\n')[0]?.trim() ?? '', TITLE_chars);
+    : cut(instructions.trim().split('\n')[0]?.trim() ?? '', TITLE_CHARS);
 
-const SAID = [
+/** Keys whose values go into the job without a change and under the same name. */
+const PLAIN_KEYS = [
   ...([
     'mode',
     'format',
@@ -255,12 +218,13 @@ const SAID = [
   ] as const),
   ...(Object.keys(schema.SHARED) as (keyof typeof schema.SHARED)[]),
 ];
-const saidOrNull = <K extends keyof Front>(front: Front, keys: readonly K[]) =>
+
+const valuesOrNull = <K extends keyof Front>(front: Front, keys: readonly K[]) =>
   Object.fromEntries(keys.map((key) => [key, front[key] ?? null])) as {
     readonly [N in K]: NonNullable<Front[N]> | null;
   };
 
-/** Lines of every key and of every item of a list. */
+/** Returns the line of every key and of every item of a list. */
 function linesOf(
   map: Readonly<Record<string, unknown>>,
   lineOf: (path: readonly PropertyKey[]) => number,
@@ -274,7 +238,7 @@ function linesOf(
   return lines;
 }
 
-/** The mode that counts: as written, else `standard` where output keys are given, else null (an edit whose format goes by size). */
+/** Returns the mode of a job. Without the key, output keys imply `standard`; else it is null, and sizes decide the formats. */
 export function effectiveMode(
   job: Pick<Job, 'mode' | 'outputFiles' | 'outputDir'>,
 ): JobMode | null {

@@ -1,24 +1,24 @@
-/** The table of models: what each costs, takes and does well. `emend.yaml` adds to it and overrides it (`models:`). */
+/** The table of models with their prices, sizes and formats. `models:` of `emend.yaml` adds entries and replaces values. */
+import type { ModelEntry, ProjectConfig } from './types.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
-import { type Limits, LIMITS, type LimitName } from '../../shared/limits.js';
-import type { Complexity, Effort, ModelEntry, ProjectConfig } from './types.js';
 
 /** The model that the pinned SDK's own examples use. */
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';
 
-/** Where the prices below are from, and the day it was published. It names https://www.anthropic.com/pricing#api as theirs. */
+/** The source of the prices below and the day of its publication. The source names https://www.anthropic.com/pricing#api as its origin. */
 export const PRICES = { source: 'genai-prices 0.2.3 (PyPI)', date: '2026-11-10' } as const;
 
-/** By Anthropic's price list, writing a prompt to the cache (5 minutes) costs so many times what reading it as new does. */
+/** Price of writing a prompt to the cache for 5 minutes, as a multiple of the price of input. The number is from Anthropic's price list. */
 const CACHE_WRITE = 1.25;
-/** What the cache costs at most, by the price of input. */
+
+/** Returns the highest prices that the cache can have for a price of input. They apply until a table or `emend.yaml` has the real ones. */
 export const cacheAtMost = (input_usd: number | null = null) => ({
   cacheRead_usd: input_usd,
   cacheWrite_usd: input_usd === null ? null : input_usd * CACHE_WRITE,
 });
 
-/** US dollars per million tokens. */
-const priced = (
+/** Returns the entry of a model. The prices are those of input, output and reads from the cache, in US dollars per million tokens. */
+const pricedEntry = (
   [input_usd, output_usd, cacheRead_usd]: readonly [number, number, number],
   thinking: ModelEntry['thinking'],
   maxOutput_tokens = 64_000,
@@ -34,8 +34,8 @@ const priced = (
 });
 
 /**
- * For models that nobody described: no price (costs are shown as unknown), and sizes that most servers take. A model that takes less
- * wants an entry of its own.
+ * The entry of a model that no table describes. It has no price, so costs are shown as unknown. Its sizes are those that most servers accept;
+ * a smaller model needs an entry in `emend.yaml`.
  */
 export const UNKNOWN_MODEL: ModelEntry = {
   input_usd: null,
@@ -49,27 +49,28 @@ export const UNKNOWN_MODEL: ModelEntry = {
 };
 
 /**
- * What is not in the source, or whose price depends on a prompt's size (claude-haiku-5-5), is left to `emend.yaml`: a price that is not
- * known must not be made up. `thinking` by @anthropic-ai/sdk 1.12.0 and litellm 1.110.2 (PyPI, `supports_adaptive_thinking`).
+ * The built-in models. Emend must not invent a price. So models that the source does not list are missing here, and so are models whose price
+ * depends on the size of the prompt (claude-haiku-5-5). `emend.yaml` can add them. The values of `thinking` are from @anthropic-ai/sdk 1.12.0
+ * and litellm 1.110.2 (PyPI, `supports_adaptive_thinking`).
  */
 export const DEFAULT_MODELS: Readonly<Record<string, ModelEntry>> = {
-  'claude-sonnet-5-5': priced([2, 10, 0.1], 'effort'),
-  'claude-opus-5-5': priced([4, 20, 0.2], 'effort'),
-  'claude-fable-5-1': priced([10, 50, 0.25], 'effort'),
-  'claude-sonnet-5': priced([2, 10, 0.2], 'effort'),
-  'claude-opus-5': priced([5, 25, 0.5], 'effort'),
-  'claude-fable-5': priced([10, 50, 1], 'effort'),
-  'claude-opus-4-8': priced([5, 25, 0.5], 'effort'),
-  'claude-opus-4-7': priced([5, 25, 0.5], 'effort'),
-  'claude-sonnet-4-6': priced([3, 15, 0.3], 'budget'),
-  'claude-opus-4-6': priced([5, 25, 0.5], 'budget'),
-  'claude-sonnet-4-5': priced([3, 15, 0.3], 'budget'),
-  'claude-haiku-4-5': priced([1, 5, 0.1], 'budget'),
-  'claude-opus-4-5': priced([5, 25, 0.5], 'budget'),
-  'claude-opus-4-1': priced([15, 75, 1.5], 'budget', 32_000),
+  'claude-sonnet-5-5': pricedEntry([2, 10, 0.1], 'effort'),
+  'claude-opus-5-5': pricedEntry([4, 20, 0.2], 'effort'),
+  'claude-fable-5-1': pricedEntry([10, 50, 0.25], 'effort'),
+  'claude-sonnet-5': pricedEntry([2, 10, 0.2], 'effort'),
+  'claude-opus-5': pricedEntry([5, 25, 0.5], 'effort'),
+  'claude-fable-5': pricedEntry([10, 50, 1], 'effort'),
+  'claude-opus-4-8': pricedEntry([5, 25, 0.5], 'effort'),
+  'claude-opus-4-7': pricedEntry([5, 25, 0.5], 'effort'),
+  'claude-sonnet-4-6': pricedEntry([3, 15, 0.3], 'budget'),
+  'claude-opus-4-6': pricedEntry([5, 25, 0.5], 'budget'),
+  'claude-sonnet-4-5': pricedEntry([3, 15, 0.3], 'budget'),
+  'claude-haiku-4-5': pricedEntry([1, 5, 0.1], 'budget'),
+  'claude-opus-4-5': pricedEntry([5, 25, 0.5], 'budget'),
+  'claude-opus-4-1': pricedEntry([15, 75, 1.5], 'budget', 32_000),
 };
 
-/** A model's entry; a dated name (`claude-sonnet-4-5-20250929`) or `-latest` is found by the name without its end. */
+/** Returns the entry of a model. A name with a date (`claude-sonnet-4-5-20250929`) or `-latest` also finds the entry of the bare name. */
 export function modelEntry(config: Pick<ProjectConfig, 'models'>, model: string): ModelEntry {
   for (const name of [model, model.replace(/-(\d{8}|latest)$/, '')]) {
     const entry = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
@@ -78,113 +79,14 @@ export function modelEntry(config: Pick<ProjectConfig, 'models'>, model: string)
   return UNKNOWN_MODEL;
 }
 
-/** An answer may fill half of the context; the prompt has the rest. */
-const ANSWER_SHARE = 0.5;
-/** Tokens are estimated from bytes, and low for source code: a prompt may weigh a third more than its estimate. */
-const ESTIMATE_SHARE = 0.75;
-
-export const mostOutput_tokens = ({ context_tokens, maxOutput_tokens }: ModelEntry): number =>
-  Math.min(maxOutput_tokens, Math.floor(context_tokens * ANSWER_SHARE));
-
-// Thinking, as the Messages API takes it: a budget of at least 1,024 tokens that is below `max_tokens`, or a level.
-const THINKING_tokens: Readonly<Record<Effort, number>> = {
-  high: 4_096,
-  xhigh: 16_384,
-  max: 32_000,
-};
-const LEAST_THINKING_tokens = 1_024; // bound: The API takes no smaller budget.
-
-/**
- * `keys` of the request, and what counts in its `max_tokens` in addition to the answer. Null: nothing is asked for, the model takes nothing, or the
- * answer's budget leaves no room for it (`room_tokens`).
- */
-export const thinkingOf = (
-  { thinking }: ModelEntry,
-  effort: Effort | null,
-  room_tokens: number,
-) => {
-  const tokens = effort === null ? 0 : Math.min(THINKING_tokens[effort], room_tokens);
-  if (effort === null || tokens < LEAST_THINKING_tokens || !['budget', 'effort'].includes(thinking))
-    return null;
-  const budget = { thinking: { type: 'enabled', budget_tokens: tokens } } as const;
-  return {
-    tokens,
-    keys: thinking === 'budget' ? budget : { ...ADAPTIVE, output_config: { effort } },
-  };
-};
-export type Thinking = NonNullable<ReturnType<typeof thinkingOf>>;
-const ADAPTIVE = { thinking: { type: 'adaptive' } } as const;
-
-/** What a call's `max_tokens` may have in addition to its answer, by limits that fit the model. */
-export const roomFor = (
-  { maxOutputBudget_tokens }: Limits,
-  outputBudget_tokens: number | null,
-): number => (maxOutputBudget_tokens ?? 0) - (outputBudget_tokens ?? 0);
-
-export function fitLimits(limits: Limits, entry: ModelEntry): Limits {
-  const most = mostOutput_tokens(entry);
-  const fit = (limit: number | null): number => Math.min(limit ?? most, most);
-  return {
-    ...limits,
-    outputBudget_tokens: fit(limits.outputBudget_tokens),
-    maxOutputBudget_tokens: fit(limits.maxOutputBudget_tokens),
-  };
-}
-
-/** Estimated tokens that a prompt may weigh, so that it and an answer of `outputBudget_tokens` fit the model's context together. */
-export const inputBudget = (
-  limits: Limits,
-  entry: ModelEntry,
-  outputBudget_tokens: number,
-): number =>
-  Math.min(
-    limits.inputBudget_tokens ?? Infinity,
-    Math.max(1, Math.floor((entry.context_tokens - outputBudget_tokens) * ESTIMATE_SHARE)),
-  );
-
-/** Formats that the configuration leaves on and the model answers well in; where there is none, those that are on. */
+/** Returns the formats that the configuration switches on and the model writes well. If there is none, it returns all that are on. */
 export function formatsOf(
   config: Pick<ProjectConfig, 'formats' | 'models'>,
   model: string,
 ): Readonly<Record<Format, boolean>> {
-  const { formats: well } = modelEntry(config, model);
-  if (well?.some((format) => config.formats[format]) !== true) return config.formats;
+  const { formats: preferred } = modelEntry(config, model);
+  if (preferred?.some((format) => config.formats[format]) !== true) return config.formats;
   return Object.fromEntries(
-    FORMATS.map((format) => [format, config.formats[format] && well.includes(format)]),
+    FORMATS.map((format) => [format, config.formats[format] && preferred.includes(format)]),
   ) as Record<Format, boolean>;
 }
-
-// Which model answers, with what output budget: the job's word first, else the first route that fits, else the project's model.
-
-/** The part of the project's configuration that decides. */
-interface RoutingConfig extends Pick<ProjectConfig, 'model' | 'routes'> {
-  readonly models: Readonly<Record<string, Pick<ModelEntry, 'maxOutput_tokens'>>>;
-  readonly limits: Partial<Record<LimitName, number | null>>;
-}
-
-interface RouteQuestion {
-  readonly category: string | null;
-  readonly complexity: Complexity;
-  /** `model:` of the job; null: not said. */
-  readonly jobModel: string | null;
-}
-
-/** The budget is the route's (where its model is used), else the limit's, and never over what the model can give. */
-export const route = (config: RoutingConfig, { category, complexity, jobModel }: RouteQuestion) => {
-  const fits = config.routes.find(
-    (r) =>
-      (r.category === undefined || r.category === category) &&
-      (r.complexity === undefined || r.complexity === complexity),
-  );
-  const model = jobModel ?? fits?.model ?? config.model;
-  const ofRoute = fits?.model === model ? fits.outputBudget_tokens : undefined;
-  const wanted =
-    ofRoute ??
-    config.limits.outputBudget_tokens ??
-    LIMITS.outputBudget_tokens.default ??
-    LIMITS.outputBudget_tokens.max;
-  const most = Object.hasOwn(config.models, model)
-    ? config.models[model]?.maxOutput_tokens
-    : undefined;
-  return { model, outputBudget_tokens: Math.min(wanted, most ?? wanted) };
-};

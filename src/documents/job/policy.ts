@@ -1,6 +1,6 @@
 /**
- * A review policy: what `emend run --policy FILE` may approve without a person. It only ever says less than a person: what lies outside
- * any of its bounds waits. Pure. docs/cli.md describes the keys.
+ * Reads and applies a review policy: the proposals that `emend run --policy FILE` may approve without a reviewer. A proposal that exceeds any
+ * bound of the policy waits for a reviewer. Pure. docs/cli.md describes the keys.
  */
 import { z } from 'zod';
 import {
@@ -41,45 +41,45 @@ const SHAPE = {
   ),
   create: patterns,
 } satisfies Record<string, z.ZodType>;
-/** docs/cli.md is held to them by a test. */
+/** Names of the keys. A test checks that docs/cli.md describes exactly these. */
 export const POLICY_KEYS = Object.keys(SHAPE);
 
-const filledIn = (said: ReturnType<typeof checkKeys<typeof SHAPE>>) => ({
+const withDefaults = (keys: ReturnType<typeof checkKeys<typeof SHAPE>>) => ({
   /** Gitignore-style patterns; every changed file must match. */
-  paths: said.paths ?? [],
-  /** Patterns of files that always wait. */
-  except: said.except ?? [],
-  changes: said.changes ?? (['edit'] as const),
-  maxFiles: said.max_files ?? 20,
-  /** Added and removed lines together. */
-  maxLines: said.max_lines ?? 500,
-  maxLinesPerFile: said.max_lines_per_file ?? 500,
-  /** The gravest finding that may pass; `none`: no finding at all. */
-  findings: said.findings ?? 'note',
-  formats: said.formats ?? FORMATS,
-  tolerances: said.tolerances ?? [],
-  protectedPaths: said.protected_paths ?? [],
-  /** Patterns of new files that may pass, those that a model chose to make, too. */
-  create: said.create ?? [],
+  paths: keys.paths ?? [],
+  /** Patterns of files that always wait for a reviewer. */
+  except: keys.except ?? [],
+  changes: keys.changes ?? (['edit'] as const),
+  maxFiles: keys.max_files ?? 20,
+  /** Maximum number of added and removed lines together. */
+  maxLines: keys.max_lines ?? 500,
+  maxLinesPerFile: keys.max_lines_per_file ?? 500,
+  /** The gravest finding that may pass. With `none`, a proposal with any finding waits. */
+  findings: keys.findings ?? 'note',
+  formats: keys.formats ?? FORMATS,
+  tolerances: keys.tolerances ?? [],
+  protectedPaths: keys.protected_paths ?? [],
+  /** Patterns of new files that may pass. They also cover files that the model chose to create. */
+  create: keys.create ?? [],
 });
-export type Policy = Readonly<ReturnType<typeof filledIn>>;
+export type Policy = Readonly<ReturnType<typeof withDefaults>>;
 
 const NEXT = 'Fix the named line of the policy; docs/headless.md describes its keys.';
 
-/** Every problem starts `path:line:`. `paths` must be said: a policy without it would approve everywhere. */
+/** Reads a policy. Every problem begins with `path:line:`. The key `paths` is required, because a policy without it would cover all files. */
 export const parsePolicy = (source: string, path: string): Checked<Policy> => {
   const read = readMap(source, SHAPE, { file: path, code: 'config_invalid' });
   if (!read.ok) return { ok: false, problems: withNext(read.problems) };
-  const { said, map, found } = read;
+  const { keys, map, findings } = read;
   if (map !== null && !Object.hasOwn(map, 'paths'))
-    found.add(['paths'], 'a list of gitignore-style patterns', undefined);
-  if (found.problems.length > 0) return { ok: false, problems: withNext(found.problems) };
-  return { ok: true, value: filledIn(said) };
+    findings.add(['paths'], 'a list of gitignore-style patterns', undefined);
+  if (findings.problems.length > 0) return { ok: false, problems: withNext(findings.problems) };
+  return { ok: true, value: withDefaults(keys) };
 };
 const withNext = (problems: readonly Problem[]) =>
   problems.map(({ message }) => problem('config_invalid', message, NEXT));
 
-/** Why the proposal must wait for a person; empty: it is within all bounds. */
+/** Returns the reasons for which the proposal must wait for a reviewer. The list is empty if the policy approves it. */
 export const evaluatePolicy = (
   policy: Policy,
   proposal: ProposalSummary,
@@ -120,7 +120,7 @@ export const evaluatePolicy = (
         (tolerance) => !policy.tolerances.includes((tolerance.split(' ')[0] ?? '') as Tolerance),
       )
       .map((tolerance) => `tolerance used: ${tolerance}`),
-    // Reasons of the step itself, unless a limit above has given them already.
+    // The step has reasons of its own. Those that a bound above already covers are left out.
     ...unlisted(proposal, PROTECTED_PATH, policy.protectedPaths),
     ...unlisted(proposal, NEW_FILE, policy.create),
     ...proposal.mustAsk.filter(
@@ -129,7 +129,7 @@ export const evaluatePolicy = (
   ];
 };
 
-/** In one line: what an approval by it was within. */
+/** Returns the bounds of a policy in one line, which the record of an approval keeps. */
 export const ruleOf = ({
   paths,
   except,
@@ -154,7 +154,10 @@ const KNOWN = [PROTECTED_PATH, NEW_FILE, 'deletion of', 'tolerance '];
 const isAbout = (reason: string, start: string): boolean => reason.startsWith(start);
 const isFinding = (reason: string, { findings }: ProposalSummary): boolean =>
   findings.some((finding) => reason === `${finding.guard} in ${finding.path}`);
-/** A path may hold a colon: of all that the reason may be about, each must be listed. */
+/**
+ * Returns the reasons that begin with `start` and name a file outside the patterns. A path may contain a colon, so a reason can fit several
+ * files. Then the patterns must list each of them.
+ */
 const unlisted = (
   { mustAsk, files }: ProposalSummary,
   start: string,
@@ -170,7 +173,7 @@ const unlisted = (
   });
 };
 
-/** What a person changed by hand, what a hook changed and what goes has no format. */
+/** Reports a file in a format that the policy does not list. Files that a reviewer or a hook changed, and removed files, have no format. */
 const formatReason = (
   policy: Policy,
   file: ProposalFileSummary,

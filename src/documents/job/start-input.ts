@@ -1,10 +1,11 @@
 /**
- * Reads the input of a run as it was typed (src/shared/start-input.ts): the place to edit, the work, and the settings of the run. Each
- * fault names its field. Nothing is looked up: a host, a file or a repository may not exist.
+ * Reads the input with which a user or a program starts a run (src/shared/start-input.ts): the place to edit, the work, and the settings of
+ * the run. Each fault names its field. The host, the file or the repository may not exist, because nothing is looked up here.
  */
 import { posix } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { withoutUndefined } from '../../shared/absence.js';
 import { isBlobRef, isStepKey, type BlobRef } from '../../shared/ids.js';
 import type { Overrides } from '../../shared/limits.js';
 import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
@@ -12,13 +13,15 @@ import type { Follows, PlanOptions } from '../../shared/run.js';
 import { INPUT_EXAMPLES, type TaskKeys } from '../../shared/start-input.js';
 import { isRecord, slug } from '../../shared/text.js';
 import { checkKeys, findingsOfValue, isMarkdownPath, type Findings } from '../source/check.js';
+import { checkFilePath } from '../source/checked-paths.js';
 import * as schema from '../source/schemas.js';
-import { JOB_KEYS, parseJob, SHAPE, type JobKey } from './job.js';
+import { JOB_KEYS, SHAPE, type JobKey } from './job-keys.js';
+import { parseJob } from './job.js';
 
 const MOST_PHASES = 1_000_000; // bound: Largest number of a phase that an input may name.
-const NAME_WORDS = 5; // bound: Words of a task without a name that name it in lists.
+const NAME_WORDS = 5; // bound: Words of a task that become its name in lists, if the input has no name.
 
-/** The place to edit. `host` null: it is not named. */
+/** The place to edit. `host` is null if the input does not name one. */
 export type StartPlace =
   | { readonly kind: 'workspace'; readonly path: string; readonly host: string | null }
   | { readonly kind: 'repository'; readonly repository: RepositoryBase };
@@ -34,7 +37,7 @@ export interface StartSettings {
 export interface JobStart {
   readonly place: StartPlace;
   readonly settings: StartSettings;
-  /** A file of the workspace, or the text of a job that is in no file. */
+  /** The job: a file of the workspace, or the text of a job that is in no file. */
   readonly job:
     | { readonly kind: 'file'; readonly path: string }
     | { readonly kind: 'text'; readonly name: string; readonly text: string };
@@ -46,17 +49,15 @@ export interface JobStart {
 export interface PlanStart {
   readonly place: StartPlace;
   readonly settings: StartSettings;
-  /** Relative to the workspace, without its level: `plans/010_demo`. */
+  /** Path of the plan relative to the workspace. It is the same for a plan of one file and of a folder: `plans/010_demo`. */
   readonly planPath: string;
   readonly options: PlanOptions;
 }
 
 type Read<T> =
   | { readonly ok: true; readonly value: T }
-  /** All faults, and an example of an input that fits. */
+  /** `message` has all faults, and an example of a valid input. */
   | { readonly ok: false; readonly message: string };
-
-// The keys of an input.
 
 const ABSOLUTE = 'an absolute path on the host that has the workspace';
 const COMMIT = 'the whole id of a commit';
@@ -95,12 +96,12 @@ const FOLLOWS = z.strictObject(
   { error: 'a map of run, commit, pullRequest, remote, branch and notes' },
 );
 
-/** `target_files` -> `targetFiles`. */
+/** Returns the camel case of a key: `target_files` becomes `targetFiles`. */
 const camelCase = (key: string): string =>
   key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 
-/** Keys of a job that are the run's own settings, or its place. */
-const ELSEWHERE: readonly string[] = [
+/** Keys of a job that an input has among its own settings or in its place. */
+const KEYS_OF_RUN: readonly string[] = [
   'repository',
   'base',
   'approval',
@@ -108,7 +109,7 @@ const ELSEWHERE: readonly string[] = [
   'limits',
 ];
 const TASK_KEYS = new Map<string, JobKey>(
-  JOB_KEYS.filter((key) => !ELSEWHERE.includes(key)).map((key) => [camelCase(key), key]),
+  JOB_KEYS.filter((key) => !KEYS_OF_RUN.includes(key)).map((key) => [camelCase(key), key]),
 );
 const TASK_SHAPE = Object.fromEntries([...TASK_KEYS].map(([key, job]) => [key, SHAPE[job]]));
 
@@ -138,14 +139,12 @@ const PLAN_SHAPE = {
   restart: schema.flag,
 };
 
-// Readers.
-
-/** Returns what the input of `editStep` asks for, or all that is wrong with it. */
+/** Reads the input of `editStep`. Returns the start of a job, or a message with all faults. */
 export const readStepInput = (input: unknown): Read<JobStart> =>
-  readWith(input, INPUT_EXAMPLES.job, (keys, found) => {
-    const parsed = checkKeys(keys, STEP_SHAPE, found);
-    const place = placeOf(parsed, found);
-    const job = jobOf(keys, parsed, found);
+  readWith(input, INPUT_EXAMPLES.job, (keys, findings) => {
+    const parsed = checkKeys(keys, STEP_SHAPE, findings);
+    const place = placeOf(parsed, findings);
+    const job = jobOf(keys, parsed, findings);
     if (place === null || job === null) return null;
     return {
       place,
@@ -157,12 +156,12 @@ export const readStepInput = (input: unknown): Read<JobStart> =>
     };
   });
 
-/** Returns what the input of `plan` asks for, or all that is wrong with it. */
+/** Reads the input of `plan`. Returns the start of a plan, or a message with all faults. */
 export const readPlanInput = (input: unknown): Read<PlanStart> =>
-  readWith(input, INPUT_EXAMPLES.plan, (keys, found) => {
-    const parsed = checkKeys(keys, PLAN_SHAPE, found);
-    const place = placeOf(parsed, found);
-    const planPath = planPathOf(keys, parsed.planFile, found);
+  readWith(input, INPUT_EXAMPLES.plan, (keys, findings) => {
+    const parsed = checkKeys(keys, PLAN_SHAPE, findings);
+    const place = placeOf(parsed, findings);
+    const planPath = planPathOf(keys, parsed.planFile, findings);
     if (place === null || planPath === null) return null;
     return {
       place,
@@ -184,13 +183,13 @@ type Keys = Readonly<Record<string, unknown>>;
 const readWith = <T>(
   input: unknown,
   example: string,
-  read: (keys: Keys, found: Findings) => T | null,
+  read: (keys: Keys, findings: Findings) => T | null,
 ): Read<T> => {
-  const found = findingsOfValue();
-  if (!isRecord(input)) found.add([], 'an object', input);
-  const value = isRecord(input) ? read(input, found) : null;
-  if (found.problems.length === 0 && value !== null) return { ok: true, value };
-  const faults = found.problems.map(({ message }) => message).join('; ');
+  const findings = findingsOfValue();
+  if (!isRecord(input)) findings.add([], 'an object', input);
+  const value = isRecord(input) ? read(input, findings) : null;
+  if (findings.problems.length === 0 && value !== null) return { ok: true, value };
+  const faults = findings.problems.map(({ message }) => message).join('; ');
   return {
     ok: false,
     message: `The input of the run does not fit. ${faults}${faults.endsWith('?') ? '' : '.'} Example: ${example}`,
@@ -199,26 +198,28 @@ const readWith = <T>(
 
 type PlaceKeys = { readonly [K in keyof typeof PLACE]?: string | undefined };
 
-function placeOf(parsed: PlaceKeys, found: Findings): StartPlace | null {
+function placeOf(parsed: PlaceKeys, findings: Findings): StartPlace | null {
   const { workspace, host, repository, base, branch } = parsed;
   if (workspace !== undefined && repository !== undefined)
-    found.say(['repository'], 'expected either `workspace` or `repository`, received both');
+    findings.say(['repository'], 'expected either `workspace` or `repository`, received both');
   for (const [name, value] of Object.entries({ base, branch }))
     if (value !== undefined && repository === undefined)
-      found.say([name], 'expected `repository` with it, received none');
+      findings.say([name], 'expected `repository` with it, received none');
   if (host !== undefined && workspace === undefined)
-    found.say(['host'], 'expected `workspace` with it, received none');
+    findings.say(['host'], 'expected `workspace` with it, received none');
   if (workspace !== undefined) return { kind: 'workspace', path: workspace, host: host ?? null };
   if (repository === undefined) {
-    if (found.problems.length === 0) found.add(['workspace'], ABSOLUTE, undefined);
+    if (findings.problems.length === 0) findings.add(['workspace'], ABSOLUTE, undefined);
     return null;
   }
   if (base === undefined) {
-    found.add(['base'], 'a branch or a commit of the repository', undefined);
+    findings.add(['base'], 'a branch or a commit of the repository', undefined);
     return null;
   }
-  const onBranch = branch === undefined ? {} : { branch };
-  return { kind: 'repository', repository: { url: repository, base, ...onBranch } };
+  return {
+    kind: 'repository',
+    repository: { url: repository, base, ...withoutUndefined({ branch }) },
+  };
 }
 
 function jobOf(
@@ -228,40 +229,40 @@ function jobOf(
     name,
     jobFile,
   }: { readonly task?: string; readonly name?: string; readonly jobFile?: string },
-  found: Findings,
+  findings: Findings,
 ): JobStart['job'] | null {
   if (task !== undefined && jobFile !== undefined)
-    found.say(['jobFile'], 'expected either `task` or `jobFile`, received both');
+    findings.say(['jobFile'], 'expected either `task` or `jobFile`, received both');
   if (jobFile !== undefined) {
     for (const key of ['name', ...TASK_KEYS.keys()])
       if (Object.hasOwn(keys, key))
-        found.say([key], 'the job file sets it; expected it with `task` alone');
-    return jobFileOf(jobFile, found);
+        findings.say([key], 'the job file sets it; expected it with `task` alone');
+    return jobFileOf(jobFile, findings);
   }
   if (task === undefined) {
-    const isGiven = Object.hasOwn(keys, 'task') || Object.hasOwn(keys, 'jobFile');
-    if (!isGiven) found.add(['task'], 'instructions, or `jobFile`', undefined);
+    const hasJob = Object.hasOwn(keys, 'task') || Object.hasOwn(keys, 'jobFile');
+    if (!hasJob) findings.add(['task'], 'instructions, or `jobFile`', undefined);
     return null;
   }
-  if (found.problems.length > 0) return null;
-  return jobOfTask(keys, task, name, found);
+  if (findings.problems.length > 0) return null;
+  return jobOfTask(keys, task, name, findings);
 }
 
-function jobFileOf(typed: string, found: Findings): JobStart['job'] | null {
-  // A file outside the workspace is named by its absolute path.
-  if (posix.isAbsolute(typed)) return { kind: 'file', path: posix.normalize(typed) };
-  const checked = schema.checkFilePath(typed);
+function jobFileOf(input: string, findings: Findings): JobStart['job'] | null {
+  // An absolute path can name a job file outside the workspace.
+  if (posix.isAbsolute(input)) return { kind: 'file', path: posix.normalize(input) };
+  const checked = checkFilePath(input);
   if (checked.ok) return { kind: 'file', path: checked.path };
-  found.add(['jobFile'], checked.expected, typed);
+  findings.add(['jobFile'], checked.expected, input);
   return null;
 }
 
-/** Writes the job file that says the same, and checks it as one. */
+/** Writes a job file with the same keys and instructions, and checks it like any other job file. */
 function jobOfTask(
   keys: TaskKeys,
   task: string,
   name: string | undefined,
-  found: Findings,
+  findings: Findings,
 ): JobStart['job'] | null {
   const front = Object.fromEntries(
     Object.entries(keys).flatMap(([key, value]) => {
@@ -270,16 +271,16 @@ function jobOfTask(
     }),
   );
   const text = `---\n${stringify(front, { lineWidth: 0 })}---\n${task}`;
-  const named = name ?? nameOf(task);
+  const jobName = name ?? nameOf(task);
   const job = parseJob(text, 'task');
-  if (job.ok) return { kind: 'text', name: named, text };
-  for (const { message } of job.problems) found.say([], asInInput(message));
+  if (job.ok) return { kind: 'text', name: jobName, text };
+  for (const { message } of job.problems) findings.say([], asInInput(message));
   return null;
 }
 
 const INPUT_KEYS = new Map<string, string>([...TASK_KEYS].map(([key, jobKey]) => [jobKey, key]));
 
-/** Names the keys of a job in a problem of `parseJob` as the input names them. */
+/** Replaces the keys of a job file in a problem of `parseJob` by the names that they have in the input. */
 const asInInput = (message: string): string => {
   const [head = '', jobKey = '', item = ''] = /^task: (?:(\w+)((?:\.\w+)*): )?/.exec(message) ?? [];
   const fault = message
@@ -289,25 +290,25 @@ const asInInput = (message: string): string => {
 };
 
 const nameOf = (task: string): string => {
-  const shown = task.split(/\s+/).filter((word) => slug(word) !== '');
-  return slug(shown.slice(0, NAME_WORDS).join(' ')) || 'job';
+  const parts = task.split(/\s+/).filter((word) => slug(word) !== '');
+  return slug(parts.slice(0, NAME_WORDS).join(' ')) || 'job';
 };
 
-function planPathOf(keys: Keys, typed: string | undefined, found: Findings): string | null {
-  if (typed === undefined) {
+function planPathOf(keys: Keys, input: string | undefined, findings: Findings): string | null {
+  if (input === undefined) {
     if (!Object.hasOwn(keys, 'planFile'))
-      found.add(['planFile'], 'the path of the document of a plan', undefined);
+      findings.add(['planFile'], 'the path of the document of a plan', undefined);
     return null;
   }
-  const checked = schema.checkFilePath(planPathIn(typed));
+  const checked = checkFilePath(planPathIn(input));
   if (checked.ok) return checked.path;
-  found.add(['planFile'], checked.expected, typed);
+  findings.add(['planFile'], checked.expected, input);
   return null;
 }
 
-/** Returns the path of a plan without its level: `x.md`, `x/` and `x/x.md` are one plan. */
-export const planPathIn = (typed: string): string => {
-  const path = posix.normalize(typed).replace(/\.md$|\/$/i, '');
+/** Returns the path that a plan has at every level. The inputs `x.md`, `x/` and `x/x.md` name the same plan `x`. */
+export const planPathIn = (input: string): string => {
+  const path = posix.normalize(input).replace(/\.md$|\/$/i, '');
   const folder = posix.dirname(path);
   return posix.basename(folder) === posix.basename(path) ? folder : path;
 };
@@ -326,7 +327,7 @@ const settingsOf = (parsed: Keys): StartSettings => {
   };
 };
 
-/** Returns the keys of an input for the front matter of a job. Settings of the run and its place are left out. */
+/** Returns the keys of an input that correspond to the front matter of a job, without the settings and the place of the run. */
 export const taskKeysOf = (front: Readonly<Partial<Record<JobKey, unknown>>>): TaskKeys =>
   Object.fromEntries(
     [...TASK_KEYS].flatMap(([key, jobKey]) =>

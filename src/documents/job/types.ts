@@ -1,4 +1,4 @@
-/** What a job file and `emend.yaml` say, checked. Pure: text in, values or problems with `file:line` out. */
+/** Types of a job file and of `emend.yaml` after the check. */
 import type { Format, GuardSettings, ToleranceSettings } from '../../shared/formats.js';
 import type { Baseline, LimitName } from '../../shared/limits.js';
 import type { Create } from '../../shared/pick.js';
@@ -6,74 +6,77 @@ import type { Priced } from '../../shared/usage.js';
 import type { Problem } from '../../shared/problems.js';
 import type { AuditSettings, SandboxSettings, VERIFY } from '../source/schemas.js';
 
-/** What becomes of secrets in a request: placeholders stand for them, a person is asked, or they are sent. */
-export type Secrets = 'mask' | 'ask' | 'send';
+/** Treatment of secrets in a request: Emend replaces them by placeholders, asks you, or sends them. */
+type Secrets = 'mask' | 'ask' | 'send';
 
 export type JobMode = 'edit' | 'standard' | 'sequential';
 export type Complexity = 'low' | 'medium' | 'high';
 
-/** What a job, the front matter of a plan and `emend.yaml` may say alike. */
+/** Settings that a job, the front matter of a plan and `emend.yaml` have in common. */
 export interface RunSettings {
-  /** Is the model asked about findings before a person is? */
+  /** Whether the model may repair findings before you decide about them. */
   readonly repair: boolean;
   readonly secrets: Secrets;
   readonly requireCompleteSentinel: boolean;
-  /** The model that audits a change; false: none does. */
+  /** The model that audits a change, or false for no audit. */
   readonly audit: AuditSettings | false;
-  /** For a person's commands; `off`: they run on a model's bytes as they are. */
+  /** The sandbox of commands. With `off`, your commands run on files that the model wrote without any protection. */
   readonly sandbox: SandboxSettings | 'off';
   readonly baseline: Baseline;
-  /** `signatures`: is each call told of the files that its own use, and that use those? */
+  /** With `signatures`, each call shows the model the signatures of related files: those that its files use and those that use them. */
   readonly context: { readonly signatures: boolean };
-  /** When the tests run on workspace and proposal. Without an overlay they run after the apply, in the workspace. */
+  /** The stage in which the tests run on workspace and proposal. Without an overlay they run after the apply, in the workspace. */
   readonly verify: (typeof VERIFY)[number];
-  /** Null: not said; a plan takes that as true, a job file as false. */
+  /** Files that the model may create. A missing key is null, which means true in a plan and false in a job file. */
   readonly create: Create | null;
 }
 type OrNull<T> = { readonly [K in keyof T]: T[K] | null };
 
 export interface Job extends OrNull<RunSettings> {
   readonly v: 1;
-  /** As typed, relative to the workspace where it is inside. */
+  /** Path of the job file as the user typed it. It is relative to the workspace if the file is inside. */
   readonly path: string;
-  /** First heading or file name; the commit message's default subject. */
+  /** First heading or file name. It is also the default subject of the commit message. */
   readonly title: string;
   /** The Markdown below the front matter, byte for byte. */
   readonly instructions: string;
   readonly mode: JobMode | null;
-  /** Workspace-relative, `/`-separated, normalised, inside. */
+  /** Files to edit: normalized paths with `/`, relative to the workspace and inside it. */
   readonly targetFiles: readonly string[];
-  /** Targets that need not exist yet; their format goes by size as that of the others. */
+  /** Files to edit that need not exist yet. */
   readonly newFiles: readonly string[];
-  /** Files that the change removes: no model is asked about them. */
+  /** Files that the change removes, without a call to the model. */
   readonly deleteFiles: readonly string[];
   readonly contextFiles: readonly string[];
-  /** `output_dir` joined with `output_file`/`output_files`. */
+  /** Paths of `output_file` and `output_files`, joined with `output_dir`. */
   readonly outputFiles: readonly string[];
   readonly outputDir: string | null;
   readonly format: Format | null;
   readonly category: string | null;
-  /** At least so, for `routes`; null: by its files alone. */
+  /** Lowest complexity that routes assume. Null leaves the decision to the files. */
   readonly complexity: Complexity | null;
-  /** How hard the model is to think; null: as it does by itself. */
+  /** Level of thinking that the request asks for. Null leaves the decision to the model. */
   readonly effort: Effort | null;
-  /** Commands; `auto`: look for one and ask; null: none said (emend.yaml decides). `[]`: none wanted (`test: false`). */
+  /**
+   * Test commands. With `auto`, Emend looks for a command and asks you. Null leaves the decision to `emend.yaml`, and an empty list
+   * (`test: false`) means that no tests run.
+   */
   readonly test: readonly string[] | 'auto' | null;
-  /** false, true (message made from the title) or the message; null: not said. */
+  /** The commit message, true for a message made from the title, or false for no commit. Null leaves the decision to `emend.yaml`. */
   readonly commit: boolean | string | null;
   readonly approval: 'ask' | 'auto' | null;
   readonly model: string | null;
   readonly finalNewline: boolean | null;
-  /** Its URL, where no directory is edited but a checkout of it that each host makes; null: not said. */
+  /** URL of the repository, for a job that edits a checkout on a host instead of a directory. Null for a directory. */
   readonly repository: string | null;
-  /** The branch or commit that it begins at. */
+  /** The branch or commit of the repository at which the job begins. */
   readonly base: string | null;
   readonly limits: Partial<Record<LimitName, number>>;
-  /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
+  /** Line of each front-matter key (`target_files`) and of each item of a list (`target_files.0`), for messages. Lines start at 1. */
   readonly lines: Readonly<Record<string, number>>;
 }
 
-/** The levels of the Messages API above its own default that a job may ask for. */
+/** Levels of thinking that a job may set: those of the Messages API above its own default. */
 export const EFFORTS = ['high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
@@ -83,24 +86,24 @@ export interface ModelEntry {
   readonly output_usd: number | null;
   readonly cacheRead_usd: number | null;
   readonly cacheWrite_usd: number | null;
-  /** Where the prices are from, and of which day (YYYY-MM-DD; null: not said). Null: there are none. */
+  /** Source of the prices and their day (YYYY-MM-DD). Null if the entry has no prices. */
   readonly priced: Priced | null;
-  /** `budget`: a budget of tokens; `effort`: a level, of which the model makes its own budget; `none`: neither is sent. */
+  /** How a request asks for thinking: with a budget of tokens, with a level from which the model makes its budget, or not at all. */
   readonly thinking: 'none' | 'budget' | 'effort';
   readonly context_tokens: number;
   readonly maxOutput_tokens: number;
-  /** Formats that the model answers well in; absent: all. */
+  /** Formats that the model writes well. Without this key, it writes all of them well. */
   readonly formats?: readonly Format[];
 }
-export interface Route {
-  /** Absent: any. */
+interface Route {
+  /** Category of jobs that the route matches. Without this key, it matches all. */
   readonly category?: string;
   readonly complexity?: Complexity;
   readonly model: string;
   readonly outputBudget_tokens?: number;
 }
 
-/** `emend.yaml`, every key with its default filled in. */
+/** The configuration of `emend.yaml`, in which every default is filled in. */
 export interface ProjectConfig extends RunSettings {
   readonly v: 1;
   readonly model: string;
@@ -109,37 +112,37 @@ export interface ProjectConfig extends RunSettings {
   readonly formats: Readonly<Record<Format, boolean>>;
   readonly tolerances: ToleranceSettings;
   readonly guards: GuardSettings;
-  /** Project rules in addition to CLAUDE.md and AGENTS.md: workspace-relative paths. */
+  /** Files with project rules in addition to CLAUDE.md and AGENTS.md. The paths are relative to the workspace. */
   readonly rules: readonly string[];
   readonly hints: readonly string[];
   readonly test: readonly string[] | 'auto' | null;
-  /** `test_discovery: trust`: what a person committed as a test command runs unasked. Absent: a person is asked. */
+  /** Set by `test_discovery: trust`: a test command that is committed runs without a question. Otherwise Emend asks you. */
   readonly trustsTests?: true;
   readonly commit: boolean | null;
-  /** `request`: a commit's body holds the job's instructions. */
+  /** Body of a commit. With `request`, it contains the instructions of the job. */
   readonly commitBody: 'none' | 'request';
   readonly hooks: boolean;
-  /** Names of variables of the worker's environment that commands get in addition to the usual ones. */
+  /** Names of environment variables of the worker that commands receive in addition to the usual ones. */
   readonly env: readonly string[];
-  /** Null: as git is configured. */
+  /** Whether commits are signed. Null leaves the decision to the configuration of git. */
   readonly sign: boolean | null;
   readonly approval: 'ask' | 'auto';
-  /** Workspace-relative path of an OpenSSH `allowed_signers` file; null: decisions need no signature. */
+  /** Path of an OpenSSH `allowed_signers` file, relative to the workspace. Null if answers need no signature. */
   readonly approvers: string | null;
-  /** The SSH key that signs evidence of runs: a path, or a public key that the agent holds; null: it is unsigned. */
+  /** The SSH key that signs the evidence of runs: a path, or a public key whose private key the SSH agent has. Null for no signature. */
   readonly evidenceKey: string | null;
-  /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
+  /** Gitignore-style patterns of files whose changes need your approval even under `approval: auto`. */
   readonly protected: readonly string[];
-  /** Formatter command run on a scratch copy before the proposal is built; `{file}` is the path. Null: none. */
+  /** Formatter that Emend runs on a scratch copy before it builds the proposal. `{file}` is replaced by the path. */
   readonly formatCommand: string | null;
   readonly encodings: readonly { readonly pattern: string; readonly encoding: string }[];
-  /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
+  /** `setup` is the command that prepares a new worktree for tests (docs/plans.md). */
   readonly worktree?: { readonly setup?: string };
-  /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */
+  /** Thresholds of plans (docs/plans.md). Missing ones come from the project's notes for models, or have their defaults. */
   readonly plan?: Partial<
     Record<'expansion' | 'tasks' | 'fileReferences' | 'replanLimit', number>
   > & {
-    /** Asked after a phase's tests failed; absent: another format is. */
+    /** Model that edits a phase again after its tests failed. Without it, the same model uses another format. */
     readonly fallbackModel?: string;
   };
   readonly limits: Partial<Record<LimitName, number>>;

@@ -1,19 +1,16 @@
-/** What expanding and collapsing share: a plan's files while they are changed, refusals, and the lines that Emend writes and knows again. */
-import { BODY_LINE, type PartFile } from './parse.js';
-import {
-  baseOf,
-  mainFile,
-  type PlanPlace,
-  readTree,
-  type PartNode,
-  type PlanTree,
-} from './tree.js';
+/**
+ * Helpers of expanding and collapsing: the files of a plan while they change, refusals, and the lines that Emend writes and later recognizes.
+ */
+import { BODY_LINE, type PartFile } from './part-file.js';
+import { baseOf, mainFile, type PlanPlace } from './plan-paths.js';
+import { readTree, type PartNode, type PlanTree } from './plan-tree.js';
 import { type Move, relink, retarget, urlOf } from './links.js';
-import { outlineOf } from './reading.js';
-import type { ScoreReport } from './report.js';
-import { splice, type Fault, type Link, type PlanDocument, type TextSplice } from './types.js';
+import { outlineOf } from './plan-document.js';
+import type { ScoreReport } from './plan-report.js';
+import { splice } from './text-spans.js';
+import type { Fault, Link, PlanDocument, TextSplice } from './types.js';
 
-/** The plan after a change; files that are gone are not in `files`. */
+/** The plan after a change. `files` has all files of the plan, so a removed file is not in it. */
 export interface Changed {
   readonly ok: true;
   readonly place: PlanPlace;
@@ -21,40 +18,43 @@ export interface Changed {
 }
 export type Change = Changed | { readonly ok: false; readonly faults: readonly Fault[] };
 
-export const refused = (file: string, line: number, message: string): Change => ({
+export const refusal = (file: string, line: number, message: string): Change => ({
   ok: false,
   faults: [{ file, line, message }],
 });
 
-/** Reads the changed plan again; faults name files by their paths. */
+/** Reads the changed plan again. Its faults name files by their paths. */
 export const treeOf = ({ place, files }: Omit<Changed, 'ok'>): PlanTree =>
   readTree(
     place,
     (path) => {
       const text = files.get(path);
       return text === undefined
-        ? { why: `expected a file ${path}, but it does not exist` }
+        ? { reason: `expected a file ${path}, but it does not exist` }
         : { text };
     },
     (path) => path,
   );
 
-/** The plan as a folder with its document inside, or as one file next to the folder; `relinked`: a link of the document from its new place. */
-export function placed(
+/** Moves the document of the plan into its folder, or out of it. `rewrite` adapts a link of the document to its new place. */
+export function movePlan(
   { place, main, files }: PlanTree,
   inFolder: boolean,
-  relinked: (target: string, move: Move) => string,
+  rewrite: (target: string, move: Move) => string,
 ): Omit<Changed, 'ok'> {
-  const now = { ...place, inFolder };
+  const newPlace = { ...place, inFolder };
   const move = { folder: place.stem, self: baseOf(mainFile(place)) };
-  const links = relink(linksOf(main.source), (target) => relinked(target, move));
+  const links = relink(linksOf(main.source), (target) => rewrite(target, move));
   const moved = new Map(files);
   moved.delete(mainFile(place));
-  moved.set(mainFile(now), splice(main.source, links));
-  return { place: now, files: moved };
+  moved.set(mainFile(newPlace), splice(main.source, links));
+  return { place: newPlace, files: moved };
 }
 
-/** Are the same phases and stages there as before, in the same order? A body that holds an open fence would swallow some. */
+/**
+ * Returns the change if the plan still has the same phases and stages in the same order, and a refusal otherwise. A text with an open fence could
+ * swallow some of them.
+ */
 export function sameParts(before: PlanTree, after: Change): Change {
   if (!after.ok) return after;
   const names = ({ part: { heading }, stages }: PartNode): unknown => [
@@ -63,27 +63,37 @@ export function sameParts(before: PlanTree, after: Change): Change {
     stages.map(names),
   ];
   const tree = treeOf(after);
-  const same = JSON.stringify(tree.phases.map(names)) === JSON.stringify(before.phases.map(names));
-  if (same && tree.faults.length === 0) return after;
+  const isSame =
+    JSON.stringify(tree.phases.map(names)) === JSON.stringify(before.phases.map(names));
+  if (isSame && tree.faults.length === 0) return after;
   const [first] = tree.faults;
-  const why =
+  const message =
     first === undefined
       ? 'the phases would change; is a code fence or comment unclosed?'
       : first.message;
-  return refused(first?.file ?? mainFile(before.place), first?.line ?? 1, why);
+  return refusal(first?.file ?? mainFile(before.place), first?.line ?? 1, message);
 }
 
-/** The counter as it is after one more or one less, where the document has one. */
-export const counted = ({ counter }: PlanDocument, by: 1 | -1): readonly TextSplice[] =>
+/** Returns the splice that raises or lowers the counter of expanded phases. The list is empty if the document has no counter. */
+export const counterSplice = (
+  { counter }: PlanDocument,
+  difference: 1 | -1,
+): readonly TextSplice[] =>
   counter === null
     ? []
-    : [{ from: counter.from, to: counter.to, text: String(Math.max(0, counter.value + by)) }];
+    : [
+        {
+          from: counter.from,
+          to: counter.to,
+          text: String(Math.max(0, counter.value + difference)),
+        },
+      ];
 
 const linkTo = (name: string, target = name): string => `[${name}](${urlOf(target)})`;
 
 const several = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
 
-/** The lines under the heading of an expanded part. `score` null: a stage, of which none is told. */
+/** Returns the lines under the heading of an expanded part. `score` is null for a stage, which has no score. */
 export function summaryLines(
   node: PartNode,
   path: string,
@@ -103,15 +113,16 @@ const complexityLine = ({ score, label }: ScoreReport): string =>
 export const structureLine = (stages: number): string =>
   `**Structure**: ${several(stages, 'stage')}`;
 
-export interface PartText {
+interface PartText {
   readonly body: string;
-  /** The name of the file with the part's heading, which is next to it. */
+  /** Name of the file with the part's heading. It is in the same folder. */
   readonly holder: string;
   readonly score: ScoreReport | null;
   readonly copies: readonly string[];
   readonly eol: string;
 }
 
+/** Returns the text of the file of an expanded part. */
 export function partFileText(
   node: PartNode,
   { body, holder, score, copies, eol }: PartText,
@@ -131,6 +142,7 @@ export function partFileText(
   return lines.join(eol);
 }
 
+/** Lines that Emend writes into headers and summaries. */
 const GENERATED = [
   /^$/,
   /^\*\*Complexity\*\*: \d+(?:\.\d)? \((?:Low|Medium|High)\)$/,
@@ -141,7 +153,7 @@ const GENERATED = [
 
 const withoutTargets = (text: string): string => text.replace(/\]\([^)]{0,1000}\)/g, ']()');
 
-/** Lines of a header or summary that Emend did not write: a person's, to be kept. `copies`: definitions that stand elsewhere. */
+/** Returns the lines of a header or summary that Emend did not write and must keep. `copies` are copies of link definitions. */
 export function personLines(
   text: string,
   file: PartFile,
@@ -149,17 +161,18 @@ export function personLines(
   copies: ReadonlySet<string>,
 ): readonly string[] {
   const summary = `**Summary**: ${file.objective ?? ''}`;
-  // In a block of HTML `[a](b)` is no link and stays as it is, while in the one line of the summary it is one and follows its file.
+  // `[a](b)` in a block of HTML is no link, so its target does not change when the file moves. In the line of the summary it is a link, and
+  // its target changes. So the comparison ignores targets.
   const isSummary = (line: string): boolean =>
     summary.includes('<') && withoutTargets(line) === withoutTargets(summary);
   const known = new Set([...copies, summary, `**Estimated Time**: ${file.estimatedTime ?? ''}`]);
-  let see = false;
+  let hasSee = false;
   return text.split(/\r\n|\n|\r/).flatMap((line) => {
     const bare = line.trim();
     const title = /^# (?:Phase|Stage) \d+: (.*)$/.exec(bare);
     if (title !== null) return title[1]?.startsWith(name) === true ? [] : [title[1] ?? ''];
-    if (!see && bare.startsWith('**See**:')) {
-      see = true;
+    if (!hasSee && bare.startsWith('**See**:')) {
+      hasSee = true;
       return [];
     }
     return known.has(bare) || isSummary(bare) || GENERATED.some((pattern) => pattern.test(bare))
@@ -168,7 +181,7 @@ export function personLines(
   });
 }
 
-/** Behind the text and before the blank lines that end it. */
+/** Returns the text with lines added after its last line, and before the blank lines at its end. */
 export function withLines(text: string, lines: readonly string[], eol: string): string {
   if (lines.length === 0) return text;
   const words = text.trimEnd();
@@ -176,8 +189,8 @@ export function withLines(text: string, lines: readonly string[], eol: string): 
   return `${words}${words === '' ? '' : eol + eol}${lines.join(eol)}${tail === '' ? eol : tail}`;
 }
 
-/** Every link in the files that leads to `from` leads to `to`. */
-export function retargeted(
+/** Returns the files in which every link to `from` leads to `to`. `kept` is the beginning of both paths. */
+export function retargetLinks(
   files: ReadonlyMap<string, string>,
   from: string,
   to: string,
@@ -200,16 +213,17 @@ export function retargeted(
 
 export const linksOf = (text: string): readonly Link[] => outlineOf(text).links;
 
-/** What is to be spliced into the files of a plan, by path. */
+/** Collects splices for the files of a plan, by path. */
 export class Edits {
   readonly #splices = new Map<string, TextSplice[]>();
   add(path: string, ...splices: readonly TextSplice[]): void {
     this.#splices.set(path, [...(this.#splices.get(path) ?? []), ...splices]);
   }
-  made({ place, files }: PlanTree): Changed & { readonly files: Map<string, string> } {
-    const made = new Map(files);
+  /** Returns the plan after all splices. */
+  applyTo({ place, files }: PlanTree): Changed & { readonly files: Map<string, string> } {
+    const changed = new Map(files);
     for (const [path, splices] of this.#splices)
-      made.set(path, splice(made.get(path) ?? '', splices));
-    return { ok: true, place, files: made };
+      changed.set(path, splice(changed.get(path) ?? '', splices));
+    return { ok: true, place, files: changed };
   }
 }

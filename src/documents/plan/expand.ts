@@ -1,14 +1,18 @@
-/** Expands phases into files of their own (level 1), and stages of expanded phases (level 2). Pure: files in, files out. */
-import { anchorsOf, hasAnchorLinks, relocated } from './anchors.js';
+/** Moves the text of phases to files of their own (level 1), and that of the stages of expanded phases (level 2). Pure: files in, files out. */
+import { anchorsOf } from './anchors.js';
+import { hasAnchorLinks, relocateLinks } from './anchor-links.js';
 import * as changes from './change.js';
-import { copiesFor, down, relink } from './links.js';
-import * as trees from './tree.js';
-import { scoreReport, type ScoreReport } from './report.js';
-import { splice, type TextSplice } from './types.js';
-import type { Thresholds } from './score.js';
-import { addMarker } from './reading.js';
+import { copiesFor } from './link-definitions.js';
+import { down, relink } from './links.js';
+import * as paths from './plan-paths.js';
+import * as trees from './plan-tree.js';
+import { scoreReport, type ScoreReport } from './plan-report.js';
+import { splice } from './text-spans.js';
+import type { TextSplice } from './types.js';
+import type { Thresholds } from './thresholds.js';
+import { addMarker } from './headings.js';
 
-/** Phase N: its text goes to `phase_N_name.md` in the plan's folder, which is made where it is the first. */
+/** Expands a phase. Its text moves to `phase_N_name.md` in the plan's folder. The first expansion creates this folder. */
 export function expandPhase(
   tree: trees.PlanTree,
   number: number,
@@ -17,37 +21,37 @@ export function expandPhase(
   const node = trees.phaseOf(tree, number);
   const refusal = refuseExpansion(tree.main.file, node, `Phase ${number}`);
   if (refusal !== null || node === undefined)
-    return refusal ?? changes.refused(tree.main.file, 1, 'no such phase');
+    return refusal ?? changes.refusal(tree.main.file, 1, 'no such phase');
   const score = scoreReport(node, { values });
-  const unfolded = tree.place.inFolder ? tree : changes.treeOf(changes.placed(tree, true, down));
-  const path = trees.mainFile(unfolded.place);
+  const unfolded = tree.place.inFolder ? tree : changes.treeOf(changes.movePlan(tree, true, down));
+  const path = paths.mainFile(unfolded.place);
   const inside = trees.phaseOf(unfolded, number);
   if (inside === undefined)
-    return changes.refused(
+    return changes.refusal(
       tree.main.file,
       node.part.heading.line,
       'the phase would be lost when its links change',
     );
-  const file = `${trees.folderOf(path)}/${trees.partStem(inside.part.heading)}.md`;
+  const file = `${paths.folderOf(path)}/${paths.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file))
-    return changes.refused(tree.main.file, node.part.heading.line, `expected no file ${file} yet`);
+    return changes.refusal(tree.main.file, node.part.heading.line, `expected no file ${file} yet`);
   return changes.sameParts(
     tree,
-    movedOut(unfolded, {
+    moveOut(unfolded, {
       node: inside,
       holder: path,
       file,
       score,
-      more: changes.counted(unfolded.main, 1),
+      more: changes.counterSplice(unfolded.main, 1),
     }),
   );
 }
 
-/** Stage M of an expanded phase: its file is next to the phase's overview, in a folder named after the phase's file. */
+/** Expands a stage of an expanded phase. Its file is next to the overview of the phase, in a folder with the name of the phase's file. */
 export function expandStage(tree: trees.PlanTree, phase: number, number: number): changes.Change {
   const node = trees.phaseOf(tree, phase);
   if (node?.file == null)
-    return changes.refused(
+    return changes.refusal(
       tree.main.file,
       node?.part.heading.line ?? 1,
       `expected Phase ${phase} to be expanded before its stages`,
@@ -59,53 +63,58 @@ export function expandStage(tree: trees.PlanTree, phase: number, number: number)
   const overview = trees.phaseOf(unfolded, phase);
   const inside = overview === undefined ? undefined : trees.stageOf(overview, number);
   if (overview?.file == null || inside === undefined)
-    return changes.refused(node.file.path, 1, 'the stage would be lost when its links change');
+    return changes.refusal(node.file.path, 1, 'the stage would be lost when its links change');
   const { path } = overview.file;
-  const file = `${trees.folderOf(path)}/${trees.partStem(inside.part.heading)}.md`;
+  const file = `${paths.folderOf(path)}/${paths.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file))
-    return changes.refused(path, inside.part.heading.line, `expected no file ${file} yet`);
+    return changes.refusal(path, inside.part.heading.line, `expected no file ${file} yet`);
   return changes.sameParts(
     tree,
-    movedOut(unfolded, { node: inside, holder: path, file, score: null, more: [] }),
+    moveOut(unfolded, { node: inside, holder: path, file, score: null, more: [] }),
   );
 }
 
-interface Going {
+interface PartMove {
   readonly node: trees.PartNode;
-  /** Path of the file with its heading, and of the one that it gets next to it. */
+  /** Path of the file with the heading. */
   readonly holder: string;
+  /** Path of the new file next to it. */
   readonly file: string;
   readonly score: ScoreReport | null;
   readonly more: readonly TextSplice[];
 }
 
-/** The part's text in its file, and what stands under its heading instead; links and labels lead where they led. */
-function movedOut(
+/** Moves the text of a part to its file and writes a summary under the heading. Links and labels lead to the same places as before. */
+function moveOut(
   { place, main: { eol }, files }: trees.PlanTree,
-  { node, holder, file, score, more }: Going,
+  { node, holder, file, score, more }: PartMove,
 ): changes.Changed {
   const { body, heading } = node.part;
-  const lines = changes.summaryLines(node, trees.baseOf(file), score);
+  const lines = changes.summaryLines(node, paths.baseOf(file), score);
   const { header, summary } = copiesFor(files, holder, body, lines);
-  const all = summary.length === 0 ? lines : [...lines, '', ...summary];
+  const linesUnderHeading = summary.length === 0 ? lines : [...lines, '', ...summary];
   const text = changes.partFileText(node, {
     body: bodyOf(node),
-    holder: trees.baseOf(holder),
+    holder: paths.baseOf(holder),
     score,
     copies: header,
     eol,
   });
-  const left = splice(node.source, [...summaryText(node, all, eol), ...more]);
-  const moved = new Map(files).set(holder, left).set(file, text);
+  const holderText = splice(node.source, [...summaryText(node, linesUnderHeading, eol), ...more]);
+  const moved = new Map(files).set(holder, holderText).set(file, text);
   if (![...moved.values()].some(hasAnchorLinks)) return { ok: true, place, files: moved };
   const before = new Map([[holder, anchorsOf(node.source, heading.from, body, true)]]);
   const begin = text.length - (body.to - body.from);
   const after = new Map([
-    // Of what stays behind nothing is in the part's text any more.
-    [holder, anchorsOf(left, -1, { from: 0, to: 0 }, true)],
+    // The holder has no text of the part any more.
+    [holder, anchorsOf(holderText, -1, { from: 0, to: 0 }, true)],
     [file, anchorsOf(text, 0, { from: begin, to: text.length }, false)],
   ]);
-  return { ok: true, place, files: relocated(moved, { holder, file, way: 'out', before, after }) };
+  return {
+    ok: true,
+    place,
+    files: relocateLinks(moved, { holder, file, way: 'out', before, after }),
+  };
 }
 
 function refuseExpansion(
@@ -113,11 +122,11 @@ function refuseExpansion(
   node: trees.PartNode | undefined,
   what: string,
 ): changes.Change | null {
-  if (node === undefined) return changes.refused(file, 1, `${what} does not exist`);
+  if (node === undefined) return changes.refusal(file, 1, `${what} does not exist`);
   const { line } = node.part.heading;
-  if (trees.isExpanded(node)) return changes.refused(file, line, `${what} is already expanded`);
+  if (trees.isExpanded(node)) return changes.refusal(file, line, `${what} is already expanded`);
   return bodyOf(node).trim() === ''
-    ? changes.refused(file, line, `${what} has no text to move`)
+    ? changes.refusal(file, line, `${what} has no text to move`)
     : null;
 }
 
@@ -129,15 +138,15 @@ const summaryText = ({ part, source }: trees.PartNode, lines: readonly string[],
   { ...part.body, text: lines.join(eol) + eol + (part.body.to < source.length ? eol : '') },
 ];
 
-/** The phase as a folder with its file as overview. */
+/** Returns the files in which the phase is a folder with its file as overview. */
 function intoOverview(
   { place, main, files }: trees.PlanTree,
   { part, file }: trees.PartNode,
 ): Omit<changes.Changed, 'ok'> {
   if (file === null) throw new Error('Only an expanded phase has an overview.');
-  const folder = trees.baseOf(file.path).replace(/\.md$/, '');
-  const path = `${trees.folderOf(file.path)}/${folder}/${trees.overviewFile(part.heading.number)}`;
-  // Behind the fields, before what follows them: labels that were copied.
+  const folder = paths.baseOf(file.path).replace(/\.md$/, '');
+  const path = `${paths.folderOf(file.path)}/${folder}/${paths.overviewFile(part.heading.number)}`;
+  // The new line comes after the last field, and before the copies of link definitions.
   const fields = file.fields.filter(({ to }) => to <= file.header.to);
   const header = fields.at(-1)?.to ?? file.source.slice(0, file.header.to).trimEnd().length;
   const text = splice(file.source, [
@@ -149,6 +158,6 @@ function intoOverview(
   moved.set(path, text);
   return {
     place,
-    files: changes.retargeted(moved, file.path, path, `${trees.folderOf(file.path)}/`),
+    files: changes.retargetLinks(moved, file.path, path, `${paths.folderOf(file.path)}/`),
   };
 }

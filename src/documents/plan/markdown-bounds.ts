@@ -1,13 +1,13 @@
 /**
- * Bounds for the Markdown parser, whose work grows with the square of what one paragraph opens, and of how deep one line nests. What is
- * beyond a bound is read as text, and a node of its own in the tree shows where.
+ * Bounds for the Markdown parser. Its work grows with the square of the openings in one paragraph, and with the square of the nesting of one
+ * line. Markdown beyond a bound is read as text, and a node in the syntax tree marks the place.
  */
 import type { BlockContext, InlineContext, Line, MarkdownConfig } from '@lezer/markdown';
 
-const OPENINGS = 1_000; // bound: Brackets, tags and code spans that are opened in one paragraph.
+const OPENINGS = 1_000; // bound: Brackets, tags and code spans that one paragraph opens.
 const DEPTH = 50; // bound: Lists and quotations within each other.
 
-/** Names of the nodes, and what is wrong at one. */
+/** Names of these nodes with the fault that each of them marks. */
 export const EXCESSES: Readonly<Record<string, string>> = {
   ManyOpenings: `expected at most ${OPENINGS} brackets, tags and code spans in one paragraph; split the paragraph`,
   DeepNesting: `expected at most ${DEPTH} lists and quotations within each other`,
@@ -16,7 +16,7 @@ export const EXCESSES: Readonly<Record<string, string>> = {
 const OPENING = new Set(['[', '<', '`'].map((sign) => sign.charCodeAt(0)));
 const counts = new WeakMap<InlineContext, number>();
 
-/** Returns the offset behind a sign that is read as text; -1: the other parsers may read it. */
+/** Returns the offset after a sign that is read as text, or -1 if the other parsers may read it. */
 function pastOpening(context: InlineContext, next: number, offset: number): number {
   if (!OPENING.has(next)) return -1;
   const count = (counts.get(context) ?? 0) + 1;
@@ -27,7 +27,7 @@ function pastOpening(context: InlineContext, next: number, offset: number): numb
   return offset + 1;
 }
 
-/** Takes the rest of a line as text. False: the other parsers may read it. */
+/** Reads the rest of a line as text if it nests too deeply. Returns false if the other parsers may read it. */
 function takeDeepLine(context: BlockContext, line: Line): boolean {
   if (context.depth <= DEPTH) return false;
   const from = context.lineStart + line.pos;

@@ -1,87 +1,50 @@
-/** Markdown with offsets: headings, tasks, links, and what is code or comment. The parser is @lezer/markdown (decision 0019). */
-import { parser, TaskList } from '@lezer/markdown';
+/**
+ * Reads the outline of a Markdown document: the offsets of its headings, tasks, links, code and comments. The parser is @lezer/markdown
+ * (decision 0019).
+ */
+import { TaskList, parser } from '@lezer/markdown';
+import { readHtml, type HtmlTags } from './html-tags.js';
 import { EXCESSES, markdownBounds } from './markdown-bounds.js';
-import { type Span, lineIndex, type Heading, type Link, type Task } from './types.js';
-
-const PLAN_TAG_CHARS = 4_000; // bound: Links are not looked for in an HTML tag with more attributes than that.
-
-// Links and anchors of the HTML in a Markdown text. Only tags are read; what is in comments is none.
-
-export interface HtmlTags {
-  /** Where `href` of `<a>` and `src` of `<img>` stand, without quotes and blanks around. */
-  readonly links: readonly Span[];
-  /** `id` of any tag, `name` of `<a>`. */
-  readonly ids: readonly { readonly id: string; readonly from: number }[];
-}
-
-/** A tag with `<` or `>` in an attribute is not read; each tag's attributes are bounded, so reading is linear. */
-const TAG = new RegExp(
-  `<!--[^]*?(?:-->|$)|<([a-z][a-z0-9-]*)(?=[\\s/])([^<>]{0,${PLAN_TAG_CHARS}})>`,
-  'gi',
-);
-const ATTRIBUTE = /(?<=^|[\s"'/])([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))/dg;
-
-function readHtml(source: string, { from, to }: Span): HtmlTags {
-  const links: Span[] = [];
-  const ids: { id: string; from: number }[] = [];
-  for (const tag of source.slice(from, to).matchAll(TAG)) {
-    const [, tagName, attributes] = tag;
-    if (tagName === undefined || attributes === undefined) continue;
-    const name = tagName.toLowerCase();
-    const begin = from + tag.index + 1 + name.length;
-    for (const attribute of attributes.matchAll(ATTRIBUTE)) {
-      const [, key = '', double, single, bare] = attribute;
-      const value = double ?? single ?? bare ?? '';
-      const at =
-        begin +
-        ([2, 3, 4]
-          .map((group) => attribute.indices?.[group]?.[0])
-          .find((each) => each !== undefined) ?? 0);
-      const what = `${name} ${key.toLowerCase()}`;
-      const start = at + value.length - value.trimStart().length;
-      if (what === 'a href' || what === 'img src')
-        links.push({ from: start, to: start + value.trim().length });
-      if (key.toLowerCase() === 'id' || what === 'a name') ids.push({ id: value, from: at });
-    }
-  }
-  return { links, ids };
-}
+import { lineIndex } from './text-spans.js';
+import type { Heading, Link, Span, Task } from './types.js';
 
 export interface Outline {
-  /** At the document's top level only: one in a list or a quotation is part of that. */
+  /** Headings at the top level of the document. A heading in a list or a quotation belongs to that and is left out. */
   readonly headings: readonly Heading[];
   readonly tasks: readonly (Task & { readonly from: number })[];
-  /** In HTML too. */
+  /** Links in Markdown and in HTML tags. */
   readonly links: readonly Link[];
-  /** `[notes]: notes.md`, in order. */
+  /** Definitions of labels (`[notes]: notes.md`), in order. */
   readonly definitions: readonly Definition[];
-  /** Labels of `[text][notes]`, `[notes][]` and `[notes]`, whether or not they are defined. */
+  /** Uses of labels (`[text][notes]`, `[notes][]` and `[notes]`), including labels without a definition. */
   readonly uses: readonly Use[];
   readonly ids: HtmlTags['ids'];
   readonly opaque: readonly Span[];
-  /** Offset of a fence that nothing closes. */
+  /** Offset of a code fence that is not closed, or null if there is none. */
   readonly openFence: number | null;
-  /** The first place that is more than the parser is given to read, and what is wrong there. */
+  /** The first place that exceeds a bound of the parser, with its fault. */
   readonly excess: { readonly from: number; readonly message: string } | null;
   readonly lines: ReturnType<typeof lineIndex>;
 }
 
 interface Use {
-  /** As labels are compared: blanks folded, in small letters. */
+  /** The label in lower case and with single blanks, as Markdown compares labels. */
   readonly label: string;
   readonly from: number;
 }
+
 export interface Definition extends Use {
-  /** All of it in one line. */
+  /** The whole definition in one line. */
   readonly line: string;
 }
 
-// Neither is asked for, and many blanks take the parser quadratic time with the one.
+// Plans need neither of the removed features, and many blanks before a hard break take the parser quadratic time.
 const markdown = parser.configure([
   TaskList,
   { remove: ['HardBreak', 'Emphasis'] },
   markdownBounds,
 ]);
+
 const OPAQUE = new Set([
   'FencedCode',
   'CodeBlock',
@@ -90,108 +53,170 @@ const OPAQUE = new Set([
   'ProcessingInstructionBlock',
 ]);
 
-/** `skip`: offset where the Markdown begins, after a byte order mark and front matter. */
+type SyntaxNode = Parameters<
+  NonNullable<Parameters<ReturnType<typeof markdown.parse>['iterate']>[0]['enter']>
+>[0];
+
+/** The lists of the outline while the syntax tree is walked, and the nesting of the current node. */
+interface Walk {
+  readonly source: string;
+  /** Difference between an offset in the document and the same place in the parsed text. */
+  readonly skip: number;
+  readonly lines: Outline['lines'];
+  readonly headings: Heading[];
+  readonly tasks: (Task & { from: number })[];
+  readonly links: Link[];
+  readonly definitions: Definition[];
+  readonly uses: Use[];
+  readonly ids: HtmlTags['ids'][number][];
+  readonly opaque: Span[];
+  openFence: number | null;
+  excess: Outline['excess'];
+  depth: number;
+  listItems: number;
+  quotations: number;
+}
+
+/** Reads the outline of a document. `skip` is the offset at which the Markdown begins, after a byte order mark and the front matter. */
 export function readMarkdown(source: string, skip = 0): Outline {
-  // The parser knows LF only, and offsets must not move.
+  // The parser knows only LF, and the replacement keeps all offsets.
   const text = source.slice(skip).replace(/\r\n/g, ' \n').replace(/\r/g, '\n');
-  const lines = lineIndex(source);
-  const headings: Heading[] = [];
-  const tasks: (Task & { from: number })[] = [];
-  const links: Link[] = [];
-  const definitions: Definition[] = [];
-  const uses: Use[] = [];
-  const ids: HtmlTags['ids'][number][] = [];
-  const opaque: Span[] = [];
-  let openFence: number | null = null;
-  let excess: Outline['excess'] = null;
-  let depth = 0;
-  let items = 0;
-  let quotes = 0;
+  const walk: Walk = {
+    source,
+    skip,
+    lines: lineIndex(source),
+    headings: [],
+    tasks: [],
+    links: [],
+    definitions: [],
+    uses: [],
+    ids: [],
+    opaque: [],
+    openFence: null,
+    excess: null,
+    depth: 0,
+    listItems: 0,
+    quotations: 0,
+  };
   markdown.parse(text).iterate({
-    enter: ({ name, from, to, node }) => {
-      const at = { from: from + skip, to: to + skip };
-      if (depth === 1 && /^(ATX|Setext)Heading\d$/.test(name))
-        headings.push(headingAt(source, name, at, lines.lineOf));
-      else if (name === 'ListItem') items += 1;
-      else if (name === 'Blockquote') quotes += 1;
-      else if (name === 'TaskMarker' && quotes === 0)
-        tasks.push(taskAt(source, at, items - 1, lines.lineOf));
-      else if (name === 'URL' && isLinkTarget(node.parent?.name)) {
-        const link = linkAt(source, at);
-        if (node.parent?.name !== 'LinkReference' || !isFootnote(source, node.parent.from + skip))
-          links.push(link);
-      } else if (name === 'LinkReference') {
-        const parts = node
-          .getChildren('LinkLabel')
-          .concat(node.getChildren('URL'), node.getChildren('LinkTitle'));
-        const [label = '', ...rest] = parts.map((part) =>
-          folded(source.slice(part.from + skip, part.to + skip)),
-        );
-        if (!isFootnote(source, at.from))
-          definitions.push({
-            label: labelOf(label),
-            from: at.from,
-            line: `${label}: ${rest.join(' ')}`,
-          });
-      } else if ((name === 'Link' || name === 'Image') && node.getChild('URL') === null) {
-        const label = node.getChild('LinkLabel');
-        const given =
-          label === null || label.to - label.from <= 2
-            ? null
-            : source.slice(label.from + skip, label.to + skip);
-        const end = label !== null && given === null ? label.from + skip : at.to;
-        uses.push({
-          label: labelOf(given ?? source.slice(at.from, end).replace(/^!/, '')),
-          from: at.from,
-        });
-      } else if (name === 'HTMLTag' || name === 'HTMLBlock') {
-        const tags = readHtml(source, at);
-        for (const span of tags.links)
-          links.push({ ...span, target: source.slice(span.from, span.to) });
-        ids.push(...tags.ids);
-      }
-      const message = EXCESSES[name];
-      if (message !== undefined) excess ??= { from: at.from, message };
-      if (OPAQUE.has(name)) opaque.push(at);
-      if (name === 'FencedCode' && depth === 1 && node.getChildren('CodeMark').length < 2)
-        openFence = at.from;
-      depth += 1;
+    enter: (node) => {
+      enterNode(walk, node);
+      walk.depth += 1;
     },
     leave: ({ name }) => {
-      depth -= 1;
-      if (name === 'ListItem') items -= 1;
-      else if (name === 'Blockquote') quotes -= 1;
+      walk.depth -= 1;
+      if (name === 'ListItem') walk.listItems -= 1;
+      else if (name === 'Blockquote') walk.quotations -= 1;
     },
   });
+  const { headings, tasks, links, definitions, uses, ids, opaque, openFence, excess, lines } = walk;
   return { headings, tasks, links, definitions, uses, ids, opaque, openFence, excess, lines };
 }
 
-const isLinkTarget = (parent: string | undefined): boolean =>
+function enterNode(walk: Walk, node: SyntaxNode): void {
+  const { name } = node;
+  const span = { from: node.from + walk.skip, to: node.to + walk.skip };
+  if (walk.depth === 1 && /^(ATX|Setext)Heading\d$/.test(name))
+    walk.headings.push(headingAt(walk.source, name, span, walk.lines.lineOf));
+  READERS[name]?.(walk, span, node);
+  const message = EXCESSES[name];
+  if (message !== undefined) walk.excess ??= { from: span.from, message };
+  if (OPAQUE.has(name)) walk.opaque.push(span);
+}
+
+/** Readers of the nodes that belong to the outline, by the name of the node. */
+const READERS: Readonly<Record<string, (walk: Walk, span: Span, node: SyntaxNode) => void>> = {
+  ListItem: (walk) => {
+    walk.listItems += 1;
+  },
+  Blockquote: (walk) => {
+    walk.quotations += 1;
+  },
+  TaskMarker: ({ source, tasks, quotations, listItems, lines }, span) => {
+    if (quotations === 0) tasks.push(taskAt(source, span, listItems - 1, lines.lineOf));
+  },
+  URL: readUrl,
+  LinkReference: readDefinition,
+  Link: readUse,
+  Image: readUse,
+  HTMLTag: readTags,
+  HTMLBlock: readTags,
+  FencedCode: (walk, span, { node }) => {
+    if (walk.depth === 1 && node.getChildren('CodeMark').length < 2) walk.openFence = span.from;
+  },
+};
+
+function readUrl({ source, skip, links }: Walk, span: Span, { node }: SyntaxNode): void {
+  const { parent } = node;
+  if (parent === null || !isLinkTarget(parent.name)) return;
+  if (parent.name !== 'LinkReference' || !isFootnote(source, parent.from + skip))
+    links.push(linkAt(source, span));
+}
+
+function readDefinition(
+  { source, skip, definitions }: Walk,
+  { from }: Span,
+  { node }: SyntaxNode,
+): void {
+  if (isFootnote(source, from)) return;
+  const parts = node
+    .getChildren('LinkLabel')
+    .concat(node.getChildren('URL'), node.getChildren('LinkTitle'));
+  const [label = '', ...rest] = parts.map((part) =>
+    foldBlanks(source.slice(part.from + skip, part.to + skip)),
+  );
+  definitions.push({ label: labelOf(label), from, line: `${label}: ${rest.join(' ')}` });
+}
+
+/** Reads the use of a label. In `[text][]` and `[text]` the text is the label. */
+function readUse({ source, skip, uses }: Walk, { from, to }: Span, { node }: SyntaxNode): void {
+  if (node.getChild('URL') !== null) return;
+  const label = node.getChild('LinkLabel');
+  const explicitLabel =
+    label === null || label.to - label.from <= 2
+      ? null
+      : source.slice(label.from + skip, label.to + skip);
+  const end = label !== null && explicitLabel === null ? label.from + skip : to;
+  uses.push({
+    label: labelOf(explicitLabel ?? source.slice(from, end).replace(/^!/, '')),
+    from,
+  });
+}
+
+function readTags({ source, links, ids }: Walk, span: Span): void {
+  const tags = readHtml(source, span);
+  for (const { from, to } of tags.links) links.push({ from, to, target: source.slice(from, to) });
+  ids.push(...tags.ids);
+}
+
+const isLinkTarget = (parent: string): boolean =>
   parent === 'Link' || parent === 'Image' || parent === 'LinkReference';
 
-const folded = (text: string): string => text.replace(/\s+/g, ' ').trim();
-const labelOf = (written: string): string => folded(written.slice(1, -1)).toLowerCase();
-/** `[^1]: one` reads like a definition, and its text is no address. */
-const isFootnote = (source: string, at: number): boolean => source.startsWith('[^', at);
+const foldBlanks = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+const labelOf = (brackets: string): string => foldBlanks(brackets.slice(1, -1)).toLowerCase();
+
+/** Returns whether a footnote starts here. The parser reads `[^1]: one` as a definition, but its text is no address. */
+const isFootnote = (source: string, offset: number): boolean => source.startsWith('[^', offset);
 
 function headingAt(
   source: string,
   name: string,
-  at: Span,
+  span: Span,
   lineOf: (offset: number) => number,
 ): Heading {
-  // A `\r` at its end is half of a CRLF.
-  const written = source.slice(at.from, at.to).replace(/\r(?!\n|$)/g, '\n');
+  // A `\r` at the end is half of a CRLF, and any other `\r` is a line end.
+  const lines = source.slice(span.from, span.to).replace(/\r(?!\n|$)/g, '\n');
   const isAtx = name.startsWith('ATX');
-  const [open = ''] = (isAtx ? /^#{1,6}[ \t]*/ : /^[ \t]*/).exec(written) ?? [];
+  const [open = ''] = (isAtx ? /^#{1,6}[ \t]*/ : /^[ \t]*/).exec(lines) ?? [];
   const closing = isAtx ? /(?<![ \t\r])(?:[ \t]+#+)?[ \t\r]*$/ : /(?<![ \t\r])[ \t\r]*\n[^\n]*$/;
-  const text = written.slice(open.length).replace(closing, '');
-  const from = at.from + open.length;
+  const text = lines.slice(open.length).replace(closing, '');
+  const from = span.from + open.length;
   const words = { from, to: from + text.length };
   return {
-    ...at,
+    ...span,
     level: Number(name.slice(-1)),
-    line: lineOf(at.from),
+    line: lineOf(span.from),
     words,
     text: source.slice(words.from, words.to),
   };
@@ -199,18 +224,18 @@ function headingAt(
 
 function taskAt(
   source: string,
-  at: Span,
+  marker: Span,
   depth: number,
   lineOf: (offset: number) => number,
 ): Outline['tasks'][number] {
-  const text = (/^[^\r\n]*/.exec(source.slice(at.to)) ?? [''])[0].trim();
-  const done = source.slice(at.from + 1, at.to - 1).trim() !== '';
-  return { from: at.from, text, done, depth, line: lineOf(at.from), mark: at.from + 1 };
+  const text = (/^[^\r\n]*/.exec(source.slice(marker.to)) ?? [''])[0].trim();
+  const done = source.slice(marker.from + 1, marker.to - 1).trim() !== '';
+  return { from: marker.from, text, done, depth, line: lineOf(marker.from), mark: marker.from + 1 };
 }
 
-function linkAt(source: string, at: Span): Link {
-  const written = source.slice(at.from, at.to);
-  const angle = written.startsWith('<') && written.endsWith('>');
-  const span = angle ? { from: at.from + 1, to: at.to - 1 } : at;
+function linkAt(source: string, url: Span): Link {
+  const text = source.slice(url.from, url.to);
+  const hasBrackets = text.startsWith('<') && text.endsWith('>');
+  const span = hasBrackets ? { from: url.from + 1, to: url.to - 1 } : url;
   return { ...span, target: source.slice(span.from, span.to) };
 }

@@ -1,17 +1,17 @@
 /**
- * A replan as a model proposes it: data, checked before anything is done with it. Texts become single lines of a plan, so nothing in
- * them may be read as structure: no line ends, fences, comments, headings or markers.
+ * Checks a replan that a model proposes. Its texts become single lines of a plan, so they may not contain structure: line ends, fences, comments,
+ * headings or markers.
  */
 import { z } from 'zod';
 import type { ReplanAction } from '../../shared/plan.js';
 
-const REPLAN_NAME_CHARS = 120; // bound: Of a model's replan: the name of a phase,
-const REPLAN_TASK_CHARS = 500; // bound: a task,
-const REPLAN_TASKS = 30; // bound: tasks of a phase,
-const REPLAN_PARTS = 6; // bound: parts of a split,
-const REPLAN_WHY_CHARS = 1_000; // bound: the reason.
+const REPLAN_NAME_CHARS = 120; // bound: Characters of the name of a phase in a replan.
+const REPLAN_TASK_CHARS = 500; // bound: Characters of a task or an objective in a replan.
+const REPLAN_TASKS = 30; // bound: Tasks of a phase in a replan.
+const REPLAN_PARTS = 6; // bound: New phases into which a replan splits a phase.
+const REPLAN_REASON_CHARS = 1_000; // bound: Characters of the reason of a replan.
 
-/** Control and direction characters, and what Markdown reads as more than a line of text. */
+/** Control and direction characters, and signs that start a fence or a comment in Markdown. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]|```|~~~|<!--|-->/u;
 const line = (what: string, max: number) =>
   z
@@ -30,19 +30,19 @@ const tasks = z.array(task, { error: 'a list of tasks' }).min(1).max(REPLAN_TASK
 const number = (what: string) => z.number({ error: what }).int().min(0).max(9_999);
 const taskNumber = number('the number of a task').min(1);
 const objective = line('an objective', REPLAN_TASK_CHARS);
-const why = z
+const reason = z
   .string({ error: 'a text' })
-  .transform((text) => text.replace(/\s+/gu, ' ').trim().slice(0, REPLAN_WHY_CHARS));
+  .transform((text) => text.replace(/\s+/gu, ' ').trim().slice(0, REPLAN_REASON_CHARS));
 
-const base = { phase: number('the number of a phase'), why };
+const base = { phase: number('the number of a phase'), why: reason };
 export const replanSchema = z.discriminatedUnion(
   'action',
   [
     z.object({ action: z.literal('expand_phase'), ...base }),
     z.object({ action: z.literal('collapse_phase'), ...base }),
-    /** A new phase, done before `phase`; after it where that is done. */
+    /** Adds a new phase before `phase`, or after it if it is already done. */
     z.object({ action: z.literal('add_phase'), ...base, name, objective, tasks }),
-    /** The named tasks of `phase` go to new phases after it; the others stay. */
+    /** Moves the listed tasks of `phase` to new phases after it. The others stay. */
     z.object({
       action: z.literal('split_phase'),
       ...base,
@@ -66,25 +66,25 @@ export const replanSchema = z.discriminatedUnion(
 );
 export type Replan = z.infer<typeof replanSchema>;
 
-/** `value`: parsed JSON of an answer. `actions` and `phases`: what was asked for. */
+/** Checks the parsed JSON of a response. `actions` and `phases` are those that the request allows. */
 export function checkReplan(
   value: unknown,
   actions: readonly ReplanAction[],
   phases: readonly number[],
-): Readonly<{ ok: true; replan: Replan } | { ok: false; why: string }> {
+): Readonly<{ ok: true; replan: Replan } | { ok: false; reason: string }> {
   const checked = replanSchema.safeParse(value);
   if (!checked.success) {
     const [issue] = checked.error.issues;
-    const where = issue?.path.join('.') ?? '';
+    const place = issue?.path.join('.') ?? '';
     return {
       ok: false,
-      why: `${where === '' ? 'the answer' : where}: expected ${issue?.message ?? 'a replan'}`,
+      reason: `${place === '' ? 'the answer' : place}: expected ${issue?.message ?? 'a replan'}`,
     };
   }
   const { data } = checked;
   if (!actions.includes(data.action))
-    return { ok: false, why: `expected one of ${actions.join(', ')}, received ${data.action}` };
+    return { ok: false, reason: `expected one of ${actions.join(', ')}, received ${data.action}` };
   if (!phases.includes(data.phase))
-    return { ok: false, why: `expected phase ${phases.join(' or ')}, received ${data.phase}` };
+    return { ok: false, reason: `expected phase ${phases.join(' or ')}, received ${data.phase}` };
   return { ok: true, replan: data };
 }

@@ -1,37 +1,42 @@
 /**
- * Carries a checked replan out on a plan's documents: only what changes is spliced. A new phase gets the number after the highest, so that no
- * number, file name, link or dependency of another phase changes. Whoever has to wait for it gets its number into its own
- * `**Dependencies**` line; without such a line a phase waits for all before it, the new one too. Pure: files in, files out.
+ * Applies a checked replan to the documents of a plan. All text that it does not change stays byte for byte. A new phase gets the number after
+ * the highest, so that the numbers, file names and links of other phases stay. A phase that has to wait for the new one gets its number in the
+ * `**Dependencies**` line. A phase without such a line waits for all phases before it, which include the new one. Pure: files in, files out.
  */
-import { Edits, refused, sameParts, treeOf, type Change } from './change.js';
+import { Edits, refusal, sameParts, treeOf, type Change } from './change.js';
 import { collapsePhase } from './collapse.js';
 import { expandPhase, expandStage } from './expand.js';
-import { mainFile, isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './tree.js';
-import { effectivePart, fileOfDependencies } from './report.js';
+import { mainFile } from './plan-paths.js';
+import { isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './plan-tree.js';
+import { effectivePart, fileOfDependencies } from './plan-report.js';
 import type { Replan } from './replan-answer.js';
-import { lineIndex, type Part, type Span, type Task } from './types.js';
-import { addTasks, linesOfTasks, renameTask, taskLines, taskNow } from './mark.js';
-import type { Thresholds } from './score.js';
-import { chosenBy, isOver } from './parts.js';
+import { lineIndex } from './text-spans.js';
+import type { Part, Span, Task } from './types.js';
+import { addTasks, linesOfTasks, renameTask, taskLines, taskNow } from './task-lines.js';
+import type { Thresholds } from './thresholds.js';
+import { chooseParts, isOver } from './automatic-moves.js';
 
-type Of<A extends Replan['action']> = Extract<Replan, { action: A }>;
+type ReplanOf<A extends Replan['action']> = Extract<Replan, { action: A }>;
 
 type Tasks = readonly Pick<Task, 'text'>[];
 
-/** A refusal says why; then nothing is to be written. `asked`: the phase's tasks by the numbers that the replan has for them. */
+/**
+ * Returns the plan after the replan, or a refusal. `requested` are the tasks of the phase that the model saw: the numbers in the replan refer to
+ * them. Without it, the numbers refer to the current tasks.
+ */
 export function applyReplan(
   tree: PlanTree,
   replan: Replan,
   values: Thresholds,
-  asked?: Tasks,
+  requested?: Tasks,
 ): Change {
   const node = phaseOf(tree, replan.phase);
-  if (node === undefined) return refused(tree.main.file, 1, `Phase ${replan.phase} does not exist`);
+  if (node === undefined) return refusal(tree.main.file, 1, `Phase ${replan.phase} does not exist`);
   const isDone = isOver(node);
   if (isDone && replan.action === 'add_phase')
     return othersSame(tree, replan.phase, addAfter(tree, node, replan), 1);
   if (isDone)
-    return refused(
+    return refusal(
       tree.main.file,
       node.part.heading.line,
       `Phase ${replan.phase} is finished and cannot be replanned`,
@@ -47,18 +52,18 @@ export function applyReplan(
       return othersSame(
         tree,
         replan.phase,
-        splitPhase(tree, node, replan, asked),
+        splitPhase(tree, node, replan, requested),
         replan.parts.length,
       );
     case 'update_tasks':
-      return sameParts(tree, updateTasks(tree, node, replan, asked));
+      return sameParts(tree, updateTasks(tree, node, replan, requested));
   }
 }
 
-/** The phase, and then the stages of an expanded phase that has too many of them. */
+/** Expands the phase, and also its stages if it has too many of them. */
 function expandWhole(tree: PlanTree, phase: number, values: Thresholds): Change {
-  const stagesOf = (at: PlanTree) =>
-    chosenBy(at, 'expand', 'stage', values).filter((each) => each.phase === phase);
+  const stagesOf = (current: PlanTree) =>
+    chooseParts(current, 'expand', 'stage', values).filter((choice) => choice.phase === phase);
   let change: Change =
     stagesOf(tree).length === 0 ? expandPhase(tree, phase, values) : { ok: true, ...tree };
   for (const { stage } of change.ok ? stagesOf(treeOf(change)) : [])
@@ -71,27 +76,27 @@ const highestOf = (tree: PlanTree): number =>
 
 const dependenciesOf = (node: PartNode): Part['dependencies'] => effectivePart(node).dependencies;
 
-/** Where there is a line, its value is written anew with one number more in it. */
-function addDependency(tree: PlanTree, node: PartNode, edits: Edits, more: number): void {
-  const found = dependenciesOf(node);
-  if (found === null) return;
+/** Adds a number to the `**Dependencies**` line of a phase. A phase without the line needs no change. */
+function addDependency(tree: PlanTree, node: PartNode, edits: Edits, number: number): void {
+  const dependencies = dependenciesOf(node);
+  if (dependencies === null) return;
   const path = fileOfDependencies(node);
   const source = tree.files.get(path) ?? '';
-  const from = lineIndex(source).starts[found.line - 1] ?? source.length;
-  const written = /^[^\r\n]*/.exec(source.slice(from))?.[0] ?? '';
-  const value = /(?::\*\*|\*\*[ \t]*:)[ \t]*/.exec(written);
-  const at = from + (value === null ? written.length : value.index + value[0].length);
-  const text = `[${[...new Set([...found.on, more])].join(', ')}]`;
-  edits.add(path, { from: at, to: from + written.length, text });
+  const lineStart = lineIndex(source).starts[dependencies.line - 1] ?? source.length;
+  const line = /^[^\r\n]*/.exec(source.slice(lineStart))?.[0] ?? '';
+  const name = /(?::\*\*|\*\*[ \t]*:)[ \t]*/.exec(line);
+  const valueStart = lineStart + (name === null ? line.length : name.index + name[0].length);
+  const text = `[${[...new Set([...dependencies.on, number])].join(', ')}]`;
+  edits.add(path, { from: valueStart, to: lineStart + line.length, text });
 }
 
 interface NewPhase {
   readonly number: number;
   readonly name: string;
   readonly objective: string;
-  /** Null: no line. */
+  /** Numbers of its dependencies, or null for no line. */
   readonly on: readonly number[] | null;
-  /** Lines of tasks, as they are to stand there. */
+  /** Complete lines of the tasks. */
   readonly tasks: readonly string[];
 }
 
@@ -113,12 +118,12 @@ const phaseText = (
 function addPhase(
   tree: PlanTree,
   node: PartNode,
-  { name, objective, tasks }: Of<'add_phase'>,
+  { name, objective, tasks }: ReplanOf<'add_phase'>,
 ): Change {
   const edits = new Edits();
   const number = highestOf(tree) + 1;
   const { heading } = node.part;
-  // It takes over what the phase waits for; the phase waits for it as well.
+  // The new phase waits for the same phases as the old one, and the old one also waits for the new one.
   const text = phaseText(tree, heading.level, {
     number,
     name,
@@ -128,21 +133,21 @@ function addPhase(
   });
   edits.add(mainFile(tree.place), { from: heading.from, to: heading.from, text });
   addDependency(tree, node, edits, number);
-  return edits.made(tree);
+  return edits.applyTo(tree);
 }
 
-/** What is done waits for nothing any more: the new phase comes after it. */
+/** Adds a phase after one that is already done and cannot wait for it any more. */
 function addAfter(
   tree: PlanTree,
   node: PartNode,
-  { phase, name, objective, tasks }: Of<'add_phase'>,
+  { phase, name, objective, tasks }: ReplanOf<'add_phase'>,
 ): Change {
   const edits = new Edits();
   const on = dependenciesOf(node) === null ? null : [phase];
   const lines = tasks.map((task) => `- [ ] ${task}`);
   const text = { number: highestOf(tree) + 1, name, objective, on, tasks: lines };
   putAfter(tree, node, edits, phaseText(tree, node.part.heading.level, text));
-  return edits.made(tree);
+  return edits.applyTo(tree);
 }
 
 function putAfter(tree: PlanTree, { part: { body } }: PartNode, edits: Edits, text: string): void {
@@ -156,76 +161,86 @@ function putAfter(tree: PlanTree, { part: { body } }: PartNode, edits: Edits, te
 function splitPhase(
   tree: PlanTree,
   node: PartNode,
-  { phase, parts }: Of<'split_phase'>,
-  asked?: Tasks,
+  { phase, parts }: ReplanOf<'split_phase'>,
+  requested?: Tasks,
 ): Change {
   const { heading } = node.part;
   if (textOf(node).stages.length > 0)
-    return refused(node.home, heading.line, `Phase ${phase} has stages and cannot be split`);
+    return refusal(node.home, heading.line, `Phase ${phase} has stages and cannot be split`);
   const path = node.file?.path ?? node.home;
   const source = tree.files.get(path) ?? '';
   const { tasks } = textOf(node);
-  const wanted = parts.flatMap((part) => part.tasks);
-  const { of, unfit } = numbered(tasks, asked, wanted);
-  if (unfit !== undefined) return refused(path, heading.line, unfitText(unfit, phase));
+  const numbers = parts.flatMap((part) => part.tasks);
+  const { tasksWith, unfit } = numberedTasks(tasks, requested, numbers);
+  if (unfit !== undefined) return refusal(path, heading.line, unfitText(unfit, phase));
   const linesOf = linesOfTasks(source, tasks);
-  const moves = parts.map((part) => outermost(part.tasks.flatMap(of).map(linesOf)));
+  const moves = parts.map((part) => outermost(part.tasks.flatMap(tasksWith).map(linesOf)));
   if (outermost(moves.flat()).length < moves.flat().length)
-    return refused(path, heading.line, 'a task and one under it would go to different phases');
+    return refusal(path, heading.line, 'a task and one under it would go to different phases');
   if (tasks.every((task) => holds(moves.flat(), task)))
-    return refused(path, heading.line, 'expected at least one task to remain in the phase');
+    return refusal(path, heading.line, 'expected at least one task to remain in the phase');
   const first = highestOf(tree) + 1;
   const edits = new Edits();
-  const declared = dependenciesOf(node) !== null;
+  const hasDependencies = dependenciesOf(node) !== null;
   const texts = parts.map((part, index) => {
-    const moved = moves[index] ?? [];
-    edits.add(path, ...moved.map(({ from, to }) => ({ from, to, text: '' })));
-    const lines = moved.flatMap((span) => taskLines(source, span));
-    // One after the other: each may need what the one before it made.
-    const on = declared ? [index === 0 ? phase : first + index - 1] : null;
+    const spans = moves[index] ?? [];
+    edits.add(path, ...spans.map(({ from, to }) => ({ from, to, text: '' })));
+    const lines = spans.flatMap((span) => taskLines(source, span));
+    // The new phases run one after the other, because each may need the result of the one before it.
+    const on = hasDependencies ? [index === 0 ? phase : first + index - 1] : null;
     return phaseText(tree, heading.level, { ...part, number: first + index, on, tasks: lines });
   });
   putAfter(tree, node, edits, texts.join(''));
-  // Whoever waits for the phase waits for the last of its parts.
+  // Phases that wait for this phase also have to wait for the last of the new ones.
   for (const other of tree.phases) {
     if (other === node || dependenciesOf(other)?.on.includes(phase) !== true) continue;
     addDependency(tree, other, edits, first + parts.length - 1);
   }
-  return edits.made(tree);
+  return edits.applyTo(tree);
 }
 
 function updateTasks(
   tree: PlanTree,
   node: PartNode,
-  { add, change, remove, phase }: Of<'update_tasks'>,
-  asked?: Tasks,
+  { add, change, remove, phase }: ReplanOf<'update_tasks'>,
+  requested?: Tasks,
 ): Change {
   const path = node.file?.path ?? node.home;
   const source = tree.files.get(path) ?? '';
   const { tasks, body } = textOf(node);
   const { line } = node.part.heading;
-  const named = [...change.map(({ task }) => task), ...remove];
-  const { of, unfit } = numbered(tasks, asked, named);
-  if (unfit !== undefined) return refused(path, line, unfitText(unfit, phase));
-  if (add.length + named.length === 0)
-    return refused(path, line, 'expected a task to add, change or remove');
-  const gone = remove.flatMap(of).map(linesOfTasks(source, tasks));
-  if (tasks.some((task) => task.done && holds(gone, task)))
-    return refused(path, line, 'a completed task would be removed with its parent');
+  const numbers = [...change.map(({ task }) => task), ...remove];
+  const { tasksWith, unfit } = numberedTasks(tasks, requested, numbers);
+  if (unfit !== undefined) return refusal(path, line, unfitText(unfit, phase));
+  if (add.length + numbers.length === 0)
+    return refusal(path, line, 'expected a task to add, change or remove');
+  const removals = remove.flatMap(tasksWith).map(linesOfTasks(source, tasks));
+  if (tasks.some((task) => task.done && holds(removals, task)))
+    return refusal(path, line, 'a completed task would be removed with its parent');
   const edits = new Edits();
-  edits.add(path, ...outermost(gone).map((span) => ({ ...span, text: '' })));
-  for (const { task, text } of change)
-    for (const found of of(task))
-      if (!holds(gone, found)) edits.add(path, renameTask(source, found, text));
+  edits.add(path, ...outermost(removals).map((span) => ({ ...span, text: '' })));
+  for (const { task: number, text } of change)
+    for (const task of tasksWith(number))
+      if (!holds(removals, task)) edits.add(path, renameTask(source, task, text));
   if (add.length > 0) edits.add(path, addTasks(source, { tasks, body, eol: tree.main.eol }, add));
-  return edits.made(tree);
+  return edits.applyTo(tree);
 }
 
-/** Tasks by number, and the first number (from 1) that names no task, one that is done, or one that was named before. */
-function numbered(tasks: readonly Task[], asked: Tasks = tasks, named: readonly number[]) {
-  const of = (task: number): readonly Task[] => [taskNow(asked, tasks, task) ?? []].flat();
-  const unfit = named.find((n, index) => (of(n)[0]?.done ?? true) || named.indexOf(n) < index);
-  return { of, unfit };
+/**
+ * Resolves the numbers of tasks, which count from 1. `tasksWith` returns the task with a number as a list, which is empty if there is none.
+ * `unfit` is the first number that has no task, has a completed task, or is in the list twice.
+ */
+function numberedTasks(
+  tasks: readonly Task[],
+  requested: Tasks = tasks,
+  numbers: readonly number[],
+) {
+  const tasksWith = (number: number): readonly Task[] =>
+    [taskNow(requested, tasks, number) ?? []].flat();
+  const unfit = numbers.find(
+    (number, index) => (tasksWith(number)[0]?.done ?? true) || numbers.indexOf(number) < index,
+  );
+  return { tasksWith, unfit };
 }
 const unfitText = (task: number, phase: number): string =>
   `task ${task} of Phase ${phase} does not exist, is done, is named twice, or was changed since the replan was proposed`;
@@ -233,26 +248,29 @@ const unfitText = (task: number, phase: number): string =>
 const holds = (spans: readonly Span[], { mark }: Task): boolean =>
   spans.some(({ from, to }) => mark >= from && mark < to);
 
-/** Of spans that lie in each other only the outer. */
+/** Returns the spans that are not inside another span. */
 function outermost(spans: readonly Span[]): readonly Span[] {
-  const kept: Span[] = [];
+  const outer: Span[] = [];
   for (const span of [...spans].sort((a, b) => a.from - b.from || b.to - a.to))
-    if (span.from >= (kept.at(-1)?.to ?? 0)) kept.push(span);
-  return kept;
+    if (span.from >= (outer.at(-1)?.to ?? 0)) outer.push(span);
+  return outer;
 }
 
-/** Read again without faults: every other phase is as it was but for its dependencies, in the same order; `added` are new. */
-function othersSame(before: PlanTree, phase: number, change: Change, added: number): Change {
+/**
+ * Returns the change if the changed plan has no faults, has `newPhases` more phases, and all other phases are the same in the same order. Only
+ * their dependencies may differ. Returns a refusal otherwise.
+ */
+function othersSame(before: PlanTree, phase: number, change: Change, newPhases: number): Change {
   if (!change.ok) return change;
   const after = treeOf(change);
   if (after.faults.length > 0) return { ok: false, faults: after.faults };
   const known = new Set(before.phases.map(({ part }) => part.heading.number));
   const kept = after.phases.filter(({ part }) => known.has(part.heading.number));
-  const same =
+  const isSame =
     JSON.stringify(kept.map((node) => shapeOf(node, phase))) ===
     JSON.stringify(before.phases.map((node) => shapeOf(node, phase)));
-  if (same && after.phases.length === before.phases.length + added) return change;
-  return refused(
+  if (isSame && after.phases.length === before.phases.length + newPhases) return change;
+  return refusal(
     before.main.file,
     phaseOf(before, phase)?.part.heading.line ?? 1,
     'the other phases would change',

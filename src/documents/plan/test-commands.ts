@@ -1,9 +1,9 @@
-/** Test commands that a person wrote down: in the tasks of a phase, and under "Testing Protocols" of CLAUDE.md or AGENTS.md. Pure. */
-import { sectionIn } from './score.js';
+/** Finds the test commands that you wrote into the tasks of a phase, or under "Testing Protocols" of CLAUDE.md or AGENTS.md. Pure. */
+import { sectionIn } from './thresholds.js';
 
-const TEST_COMMANDS = 20; // bound: Commands of one source; further ones are left out.
+const TEST_COMMANDS = 20; // bound: Test commands of one source. Further ones are left out.
 
-/** Runners that test, and scripts whose path speaks of tests; variables may stand before them. */
+/** Beginnings of commands that run tests: test runners, and scripts with "test" in their path. */
 const RUNNERS = [
   /^(?:npm|pnpm|yarn|bun)(?: run)? test(?:[:-][\w:-]*)?(?=\s|$)|^node (?:\S+ +)*--test\b|^deno test\b/,
   /^(?:(?:npx|bunx|yarn|pnpm(?: exec| dlx)?) )?(?:jest|vitest|mocha|ava|playwright test|cypress run)(?=\s|$)/,
@@ -24,7 +24,10 @@ const first = (commands: readonly string[]): readonly string[] =>
   [...new Set(commands)].slice(0, TEST_COMMANDS);
 const RUN = /\b(?:run|runs|running|execute|verify|pass|passes)\b/i;
 
-/** Those that the texts name in code, in order. One word alone (`pytest`) may be only talked about: the text must speak of running it. */
+/**
+ * Returns the test commands that tasks name in code, in order. A single word (`pytest`) may only be a topic of the task, so it counts only if
+ * the task asks to run it.
+ */
 export const taskCommands = (texts: readonly string[]): readonly string[] =>
   first(
     texts.flatMap((text) =>
@@ -33,8 +36,8 @@ export const taskCommands = (texts: readonly string[]): readonly string[] =>
   );
 
 /**
- * What the items of lists in the section say: `` - `npm test` ``, `- npm test`, ``- **Test Command**: `./ci unit` ``. Whatever stands in code
- * behind a label that ends in "command" is one.
+ * Returns the test commands in the lists of the section: `` - `npm test` ``, `- npm test`, ``- **Test Command**: `./ci unit` ``. All code after a
+ * label that ends in "command" counts as a test command.
  */
 export const testingProtocols = (notes: string): readonly string[] =>
   first(

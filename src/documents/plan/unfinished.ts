@@ -1,14 +1,15 @@
 /**
- * Which tasks of a phase were left undone, by what can be known of it:
+ * Finds the tasks of a phase that are not done. A task is not done if
  *
- *   the model's word   lines before its answer, `NOT DONE: 2: why`, by the number that the task has in the phase's job; kept in the
- *                      commit's message as `Not done: task 2: why`
- *   the files          a task that speaks of making a file which is not there
- *   skipped            a task that names a file which a person skipped
- *   the job            a task that a person wrote or changed after it
- *   tasks above        a task is not done as long as one under it is not
+ *   - the model reports it: a line `NOT DONE: 2: reason` before the response, with the number of the task in the phase's job. The message of
+ *     the commit keeps it as `Not done: task 2: reason`;
+ *   - it asks for a new file, and the file does not exist;
+ *   - it names a file that the reviewer skipped;
+ *   - its author wrote or changed it after the job started;
+ *   - it asks that tests pass, and no tests passed;
+ *   - a task under it is not done.
  *
- * What nobody doubts counts as done: the model was asked to name what it leaves out, and the tests passed. Pure.
+ * All other tasks count as done, because the model was asked to report the rest and the tests passed. Pure.
  */
 
 import type { ClaimedUnfinished } from '../../shared/unfinished.js';
@@ -16,66 +17,73 @@ import type { Task } from './types.js';
 
 export type UnfinishedTask = Readonly<Record<'text' | 'why', string>>;
 
-const MADE = /\b(?:add|create|write|new|introduce|implement|scaffold)\b[^`]{0,40}`([^`\s]+)`/gi;
-const TAKEN_AWAY = /\b(?:delete|remove|rename|replace|move|drop)\b/i;
+const CREATES_FILE =
+  /\b(?:add|create|write|new|introduce|implement|scaffold)\b[^`]{0,40}`([^`\s]+)`/gi;
+const REMOVES = /\b(?:delete|remove|rename|replace|move|drop)\b/i;
 
-/** Paths of the files that a task speaks of making; one that speaks of taking something away as well may mean another file. */
+/** Returns the paths of the files that a task asks to create. A task that also removes something may mean another file, so it has none. */
 export const filesToMake = (text: string): readonly string[] =>
-  TAKEN_AWAY.test(text) ? [] : [...text.matchAll(MADE)].map(([, path = '']) => path);
+  REMOVES.test(text) ? [] : [...text.matchAll(CREATES_FILE)].map(([, path = '']) => path);
 
 const PART_OF_PATH = /[\w/-]|\.\w/;
 
-/** As a whole path: `a.js` is named by `./a.js` too, not by `src/a.js`, nor by `a.jsx`. */
+/** Returns whether a text names a whole path: `./a.js` also names `a.js`, but `src/a.js` and `a.jsx` do not. */
 const isNamed = (path: string, text: string): boolean => {
-  for (let at = text.indexOf(path); at >= 0; at = text.indexOf(path, at + 1)) {
-    const before = text[at - 1] ?? '';
-    const after = text.slice(at + path.length, at + path.length + 2);
+  for (let index = text.indexOf(path); index >= 0; index = text.indexOf(path, index + 1)) {
+    const before = text[index - 1] ?? '';
+    const after = text.slice(index + path.length, index + path.length + 2);
     const isWhole =
-      !/[\w./-]/.test(before) || /^[^\w./-]?\.\/$/.test(text.slice(Math.max(0, at - 3), at));
+      !/[\w./-]/.test(before) || /^[^\w./-]?\.\/$/.test(text.slice(Math.max(0, index - 3), index));
     if (isWhole && after.search(PART_OF_PATH) !== 0) return true;
   }
   return false;
 };
 
-/** It asks that tests run, or that they pass: nobody but the tests themselves can say that it is done. */
+/** Words of a task that asks for a run of tests or for tests that pass. Only a run of the tests can show that it is done. */
 const TESTS = [
   /^\W*(?:re-?)?(?:run|execute)\b.*\b(?:tests?|test suite|pytest|jest|vitest)\b/i,
   /\btests?(?: suite)?(?: \w+){0,2} (?:pass(?:es|ed)?|(?:is|are|be|stay) green)\b/i,
 ];
 const asksForTests = (text: string): boolean => TESTS.some((words) => words.test(text));
 
-/** What became of a phase's commit. `isAsked`: its job listed a task. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of it. */
-export interface Outcome {
+/** Facts about the commit of a phase. */
+interface Outcome {
+  /** Returns whether the phase's job listed the task. */
   readonly isAsked: (task: string) => boolean;
+  /** Returns whether a file that a task asks to create does not exist. */
   readonly isMissing: (path: string) => boolean;
+  /** Paths that the reviewer left out of the commit. */
   readonly skipped: readonly string[];
   readonly tested: boolean;
 }
 
-/** In the order of the tasks. */
+/** Returns the tasks that are not done, in the order of the plan. `claims` are the reports of the model. */
 export function unfinishedTasks(
   tasks: readonly Pick<Task, 'text' | 'done' | 'depth'>[],
-  said: readonly ClaimedUnfinished[],
+  claims: readonly ClaimedUnfinished[],
   { isAsked, isMissing, skipped, tested }: Outcome,
 ): readonly UnfinishedTask[] {
-  const own = tasks.map((task, index): string | null => {
+  const ownReasons = tasks.map((task, index): string | null => {
     if (task.done) return null;
     if (!isAsked(task.text)) return 'it was written while the phase ran';
-    const words = said.find((each) => each.task === index + 1);
-    if (words !== undefined) return words.why === '' ? 'the model says so' : words.why;
-    const left = skipped.find((path) => isNamed(path, task.text));
-    if (left !== undefined) return `${left} was skipped`;
+    const claim = claims.find((candidate) => candidate.task === index + 1);
+    if (claim !== undefined) return claim.why === '' ? 'the model says so' : claim.why;
+    const skippedPath = skipped.find((path) => isNamed(path, task.text));
+    if (skippedPath !== undefined) return `${skippedPath} was skipped`;
     if (!tested && asksForTests(task.text)) return 'no tests passed';
     const missing = filesToMake(task.text).find(isMissing);
     return missing === undefined ? null : `${missing} is not there`;
   });
   return tasks.flatMap((task, index): readonly UnfinishedTask[] => {
     if (task.done) return [];
-    const next = tasks.findIndex((each, at) => at > index && each.depth <= task.depth);
-    const isUnder = own
+    const next = tasks.findIndex(
+      (other, position) => position > index && other.depth <= task.depth,
+    );
+    const hasUnfinishedSubtask = ownReasons
       .slice(index + 1, next < 0 ? tasks.length : next)
-      .some((why) => why !== null);
-    const why = own[index] ?? (isUnder ? 'a task under it is not done' : null);
-    return why === null ? [] : [{ text: task.text, why }];
+      .some((reason) => reason !== null);
+    const reason =
+      ownReasons[index] ?? (hasUnfinishedSubtask ? 'a task under it is not done' : null);
+    return reason === null ? [] : [{ text: task.text, why: reason }];
   });
 }

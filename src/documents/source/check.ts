@@ -1,15 +1,16 @@
-/** Checks a YAML map key by key and collects EVERY problem, each naming file, line, key, what was expected and what was received. */
+/**
+ * Checks a YAML map key by key. It collects every problem instead of the first, so that a reader fixes a file in one go. Each problem names
+ * the file, the line, the key, the expected value and the received value.
+ */
 import type { z } from 'zod';
 import { problem, type Problem } from '../../shared/problems.js';
 import { cut, inPlaceOf, isRecord, likelyWords } from '../../shared/text.js';
 import { readYaml } from './yaml.js';
 
-const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a message.
+const JOB_VALUE_CHARS = 60; // bound: Characters that a message shows of one value of a job file or `emend.yaml`.
 
-// Says values and near misses in words, for messages about job files and `emend.yaml`.
-
-/** A received YAML value in a few words: `"edti"`, `3`, `a list of 2`, `a map`, `nothing`. */
-export function described(value: unknown): string {
+/** Returns a received YAML value in a few words: `"edti"`, `3`, `a list of 2`, `a map`, `nothing`. */
+export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'string') return cut(JSON.stringify(value), JOB_VALUE_CHARS);
   if (Array.isArray(value))
@@ -20,15 +21,19 @@ export function described(value: unknown): string {
 
 export const MARKDOWN = /\.(md|markdown)$/i;
 export const isMarkdownPath = (path: string): boolean => MARKDOWN.test(path);
-/** Where a job has a fault: `path:line`; of a job without a file its name alone, as nobody wrote its lines. */
+/**
+ * Returns the place of a fault in a job as `path:line`. A job that is in no file is shown by its name alone. Emend wrote the text of such a job,
+ * so its line numbers mean nothing to the reader.
+ */
 export const lineIn = (path: string, line: number): string =>
   isMarkdownPath(path) ? `${path}:${line}` : path;
 
-/** Where problems are collected; `at` gives the line of a key. */
+/** The problems of one document. A path leads to a key or to an item of a list; the empty path is the document. */
 export interface Findings {
   readonly problems: Problem[];
+  /** Adds "expected …, received …". */
   add(path: readonly PropertyKey[], expected: string, received: unknown): void;
-  /** A problem in a sentence of its own, at a key or at line 1. */
+  /** Adds a problem in its own words, for rules that no single value breaks. */
   say(path: readonly PropertyKey[], sentence: string, next?: string): void;
 }
 
@@ -36,7 +41,7 @@ type Code = 'job_invalid' | 'config_invalid';
 
 const keyName = (path: readonly PropertyKey[]): string => path.map(String).join('.');
 
-function findings(
+function findingsInFile(
   file: string,
   code: Code,
   lineOf: (path: readonly PropertyKey[]) => number,
@@ -48,16 +53,16 @@ function findings(
     problems,
     add: (path, expected, received) =>
       problems.push(
-        problem(code, `${where(path)}expected ${expected}, received ${described(received)}`),
+        problem(code, `${where(path)}expected ${expected}, received ${describeValue(received)}`),
       ),
     say: (path, sentence, next) => problems.push(problem(code, `${where(path)}${sentence}`, next)),
   };
 }
 
-/** Collects the problems of a value that no line of a file holds: a message begins with the key. */
+/** Returns an empty collection for a value that does not come from a file. Its messages begin with the key instead of a line. */
 export const findingsOfValue = (): Findings => {
   const problems: Problem[] = [];
-  const named = (path: readonly PropertyKey[]): string =>
+  const prefixOf = (path: readonly PropertyKey[]): string =>
     path.length === 0 ? '' : `\`${keyName(path)}\`: `;
   return {
     problems,
@@ -65,11 +70,11 @@ export const findingsOfValue = (): Findings => {
       problems.push(
         problem(
           'job_invalid',
-          `${named(path)}expected ${expected}, received ${described(received)}`,
+          `${prefixOf(path)}expected ${expected}, received ${describeValue(received)}`,
         ),
       ),
     say: (path, sentence, next) =>
-      problems.push(problem('job_invalid', `${named(path)}${sentence}`, next)),
+      problems.push(problem('job_invalid', `${prefixOf(path)}${sentence}`, next)),
   };
 };
 
@@ -77,13 +82,13 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 type Parsed<S extends Shape> = { readonly [K in keyof S]?: z.output<S[K]> };
 
 /**
- * Every key of `map` by its schema. What does not fit is reported and left out, so that rules between keys can still be checked on the
- * rest. A key with nothing behind it (`format:`) is reported too: it reads as a forgotten value.
+ * Parses every key of `map` with its schema. A key that does not fit is reported and left out of the result, so that the caller can still
+ * check its rules between keys. A key without a value (`format:`) is also reported, because its author probably forgot the value.
  */
 export function checkKeys<S extends Shape>(
   map: Readonly<Record<string, unknown>>,
   shape: S,
-  found: Findings,
+  findings: Findings,
 ): Parsed<S> {
   const parsed: Record<string, unknown> = {};
   const unknown = Object.keys(map).filter((key) => !Object.hasOwn(shape, key));
@@ -91,20 +96,20 @@ export function checkKeys<S extends Shape>(
   for (const [key, value] of Object.entries(map)) {
     const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (schema === undefined) {
-      found.say([key], faults.get(key) ?? 'unknown key');
+      findings.say([key], faults.get(key) ?? 'unknown key');
       continue;
     }
     const result = schema.safeParse(value === null ? undefined : value);
     if (result.success && value !== null) parsed[key] = result.data;
-    else if (result.success) found.add([key], 'a value (or omit the key)', value);
+    else if (result.success) findings.add([key], 'a value (or omit the key)', value);
     else
       for (const issue of result.error.issues) {
         const path = [key, ...issue.path];
         if (issue.code !== 'unrecognized_keys')
-          found.add(path, issue.message, at(value, issue.path));
+          findings.add(path, issue.message, valueAt(value, issue.path));
         else
           for (const [name, fault] of unknownKeys(issue.keys, issue.message.split(', ')))
-            found.say([...path, name], fault);
+            findings.say([...path, name], fault);
       }
   }
   return parsed as Parsed<S>;
@@ -113,35 +118,41 @@ export function checkKeys<S extends Shape>(
 interface MapPlace {
   readonly file: string;
   readonly code: Code;
-  /** Lines of the file above the YAML. */
+  /** Number of lines of the file above the YAML. */
   readonly lineOffset?: number;
-  /** What the YAML should be. */
+  /** The expected document in words, for a document that is not a map. */
   readonly what?: string;
 }
-/** A YAML map by the schemas of its keys; `map`: as written, null: it is none. Of bad YAML its syntax errors are all that is told. */
+/**
+ * Reads a YAML map and checks its keys. `map` in the result is the map before the check, or null if the YAML is not a map. If the YAML has
+ * syntax errors, only these are reported.
+ */
 export function readMap<S extends Shape>(source: string, shape: S, place: MapPlace) {
   const { file, code, lineOffset = 0, what = 'a map of keys' } = place;
   const yaml = readYaml(source.replace(/^\uFEFF/, ''), lineOffset);
   if (!yaml.ok) {
-    const at = yaml.faults.map(
+    const messages = yaml.faults.map(
       ({ line, column, message }) => `${file}:${line}:${column}: bad YAML: ${message}`,
     );
-    return { ok: false as const, problems: at.map((message) => problem(code, message)) };
+    return { ok: false as const, problems: messages.map((message) => problem(code, message)) };
   }
-  const found = findings(file, code, yaml.lineOf);
+  const findings = findingsInFile(file, code, yaml.lineOf);
   const value = yaml.value ?? {};
   const map = isRecord(value) ? value : null;
-  if (map === null) found.add([], what, value);
+  if (map === null) findings.add([], what, value);
   return {
     ok: true as const,
-    said: checkKeys(map ?? {}, shape, found),
+    keys: checkKeys(map ?? {}, shape, findings),
     map,
-    found,
+    findings,
     lineOf: yaml.lineOf,
   };
 }
 
-/** Says of each unknown key of a map what may be meant. All known keys are listed once: at the last key that resembles none of them. */
+/**
+ * Returns a sentence for each unknown key of a map, with the known key that its author probably meant. The list of all known keys is long, so
+ * only the last key that resembles none of them shows it.
+ */
 function unknownKeys(
   keys: readonly string[],
   known: readonly string[],
@@ -155,7 +166,7 @@ function unknownKeys(
   );
 }
 
-function at(value: unknown, path: readonly PropertyKey[]): unknown {
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let node = value;
   for (const step of path)
     node =

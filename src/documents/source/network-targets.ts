@@ -1,10 +1,10 @@
-/** Entries of `sandbox.network.allow`: a name, an address or a range, each with an optional port. */
+/** Reads the entries of `sandbox.network.allow`: a name, an address or a range, each with an optional port. */
 import { z } from 'zod';
 
 const MOST_PORT = 65_535; // bound: Highest port of TCP.
 const NAME_CHARS = 253; // bound: Characters of a host name, as DNS allows.
 
-/** One entry, as read. `port` null: every port. */
+/** One entry of the list. `port` is null if the entry allows every port. */
 export type NetworkTarget = Readonly<
   { port: number | null } & (
     | { kind: 'name'; host: string }
@@ -12,7 +12,7 @@ export type NetworkTarget = Readonly<
     | { kind: 'range'; host: string; prefix: number }
   )
 >;
-export type ReadTarget =
+type ReadTarget =
   | { readonly ok: true; readonly target: NetworkTarget }
   | { readonly ok: false; readonly expected: string };
 
@@ -29,29 +29,29 @@ function isIP(text: string): 0 | 4 | 6 {
   return ipv6.safeParse(text).success ? 6 : 0;
 }
 
-/** Returns whether a host, as written, is this machine's loopback. */
+/** Returns whether a host name or address names the loopback interface of this machine. */
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' ||
   host.endsWith('.localhost') ||
   host === '::1' ||
   (isIP(host) === 4 && host.startsWith('127.'));
 
-/** Reads one entry. */
-export function readTarget(written: string): ReadTarget {
-  const refused = (expected: string): ReadTarget => ({ ok: false, expected });
-  const parts = partsOf(written.trim());
-  if (parts === null) return refused(TARGET);
+/** Reads one entry, or returns the kind of entry that is expected instead. */
+export function readTarget(entry: string): ReadTarget {
+  const refuse = (expected: string): ReadTarget => ({ ok: false, expected });
+  const parts = partsOf(entry.trim());
+  if (parts === null) return refuse(TARGET);
   const { host, prefix, port } = parts;
-  if (port !== null && (port < 1 || port > MOST_PORT)) return refused('a port from 1 to 65535');
+  if (port !== null && (port < 1 || port > MOST_PORT)) return refuse('a port from 1 to 65535');
   const family = isIP(host);
   if (prefix !== null) return readRange({ host, prefix, port, family });
-  if (isLoopbackHost(host) && port === null) return refused(LOOPBACK_WITHOUT_PORT);
+  if (isLoopbackHost(host) && port === null) return refuse(LOOPBACK_WITHOUT_PORT);
   if (family !== 0) return { ok: true, target: { kind: 'address', host, port } };
   const isName =
     host.length <= NAME_CHARS &&
     host.split('.').every((label) => LABEL.test(label)) &&
     !/^[\d.]+$/.test(host);
-  return isName ? { ok: true, target: { kind: 'name', host, port } } : refused(TARGET);
+  return isName ? { ok: true, target: { kind: 'name', host, port } } : refuse(TARGET);
 }
 
 interface Parts {
@@ -60,19 +60,20 @@ interface Parts {
   readonly port: number | null;
 }
 
-/** Splits `host/prefix:port`. An IPv6 address with a port has brackets. */
-function partsOf(written: string): Parts | null {
-  const plain = isIP(written.split('/')[0] ?? '') === 6;
-  const match = plain
-    ? /^([^/]+)(?:\/(\d{1,3}))?$/.exec(written)
+/** Splits `host/prefix:port`. An IPv6 address with a port needs brackets, because both parts contain colons. */
+function partsOf(entry: string): Parts | null {
+  const isBareIPv6 = isIP(entry.split('/')[0] ?? '') === 6;
+  const match = isBareIPv6
+    ? /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry)
     : /^(?:\[([0-9a-f:.]+)(?:\/(\d{1,3}))?\]|([^/:[\]\s]+)(?:\/(\d{1,3}))?)(?::(\d{1,5}))?$/i.exec(
-        written,
+        entry,
       );
   if (match === null) return null;
-  const [host, prefix, port] = plain
+  const [host, prefix, port] = isBareIPv6
     ? [match[1], match[2], undefined]
     : [match[1] ?? match[3], match[2] ?? match[4], match[5]];
-  if (host === undefined || (!plain && match[1] !== undefined && isIP(host) !== 6)) return null;
+  if (host === undefined || (!isBareIPv6 && match[1] !== undefined && isIP(host) !== 6))
+    return null;
   return {
     host: host.toLowerCase().replace(/\.$/, ''),
     prefix: prefix === undefined ? null : Number(prefix),
@@ -99,7 +100,7 @@ function readRange({
 
 const TARGETS_SHOWN = 5; // bound: Entries of `network.allow` that an approval names.
 
-/** Returns what the settings let commands reach, in words; null: no network. */
+/** Returns in words which hosts commands may reach under these settings. Returns null if they have no network. */
 export function networkText(
   network: boolean | { readonly allow: readonly string[] },
 ): string | null {

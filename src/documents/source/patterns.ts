@@ -1,10 +1,10 @@
 /**
- * Gitignore-style patterns that allow or forbid files. A mistake in one must not let a file pass: a pattern that fits nothing is refused, and
- * where git and a reader may understand a list in two ways, the stricter one counts. Pure.
+ * Matches files with gitignore-style patterns that allow or forbid them. A mistake in a pattern must not let a file pass. So a pattern that
+ * matches nothing is refused, and if a list can be understood in two ways, the stricter one counts. Pure.
  */
 import ignore from 'ignore';
 
-/** Returns the kind of pattern that is expected in place of this one; null: the pattern can fit a file. */
+/** Returns the kind of pattern that is expected instead of this one. Returns null if the pattern can match a file. */
 export function patternFault(pattern: string): string | null {
   const body = pattern.replace(/^!/, '');
   if (body.trim() === '') return 'a gitignore-style pattern, as text that is not empty';
@@ -18,13 +18,16 @@ export function patternFault(pattern: string): string | null {
   return null;
 }
 
-/** Returns the kind of list that is expected in place of this one; null: each `!` has patterns before it. */
+/** Returns the kind of list that is expected instead of this one. Returns null if each `!` has a pattern before it. */
 export const listFault = (patterns: readonly string[]): string | null =>
   patterns[0]?.startsWith('!') === true
     ? 'a pattern before the first one that starts with "!", which takes files out of the patterns before it'
     : null;
 
-/** Makes the patterns before it hold for files alone: letter case does not count, and `BUILD` is no `build/`. */
+/**
+ * Excludes all folders from the patterns before it. Letter case does not count in the patterns, so without this line `BUILD` would protect a
+ * folder `build/` with everything in it.
+ */
 export const FILES_ONLY = '!*/';
 const isNegated = (pattern: string): boolean => pattern.startsWith('!') && pattern !== FILES_ONLY;
 const plainOf = (patterns: readonly string[]): string[] =>
@@ -33,24 +36,24 @@ const negatedOf = (patterns: readonly string[]): string[] =>
   patterns.filter(isNegated).map((pattern) => pattern.slice(1));
 
 /**
- * Returns whether a list allows a file. Letter case counts in its plain patterns, and not in those that start with `!`: these take a file
- * out wherever they are in the list, also below a folder that another pattern names.
+ * Returns a function that reports whether a list allows a file. Letter case counts in plain patterns and does not count in those that start
+ * with `!`. A pattern with `!` removes a file at any position in the list, and also below a folder that another pattern names.
  */
 export function allowedBy(patterns: readonly string[]): (path: string) => boolean {
   const allowed = ignore({ ignorecase: false }).add(plainOf(patterns));
-  const takenOut = ignore().add(negatedOf(patterns));
-  return (path) => allowed.ignores(path) && !takenOut.ignores(path);
+  const exceptions = ignore().add(negatedOf(patterns));
+  return (path) => allowed.ignores(path) && !exceptions.ignores(path);
 }
 
 /**
- * Returns whether a list forbids a file. Letter case does not count in its plain patterns, and counts in those that start with `!`: these
- * take a file out as in git, only if they are behind the pattern and no folder above the file is forbidden.
+ * Returns a function that reports whether a list forbids a file. Letter case does not count in plain patterns and counts in those that start
+ * with `!`. As in git, a pattern with `!` removes a file only from the patterns before it, and only if no folder above the file is forbidden.
  */
 export function forbiddenBy(patterns: readonly string[]): (path: string) => boolean {
   const all = ignore().add([...patterns]);
   const negated = negatedOf(patterns);
   if (negated.length === 0) return (path) => all.ignores(path);
   const plain = ignore().add(plainOf(patterns));
-  const takenOut = ignore({ ignorecase: false }).add(negated);
-  return (path) => all.ignores(path) || (plain.ignores(path) && !takenOut.ignores(path));
+  const exceptions = ignore({ ignorecase: false }).add(negated);
+  return (path) => all.ignores(path) || (plain.ignores(path) && !exceptions.ignores(path));
 }

@@ -1,5 +1,6 @@
 /** From calls of other tools' edits to edits: which form a call has, whether it is complete, and what it asks for. */
 import { quoted } from '../../shared/text.js';
+import { BLOCK_OPENING } from '../detect.js';
 import { beginPatch } from '../dialects/begin-patch.js';
 import { invalid, parsed, unread } from '../dialects/reader.js';
 import { searchBlocks } from '../dialects/search-blocks.js';
@@ -282,7 +283,7 @@ export class CallReader {
         path,
         before: null,
         after: answerIndex(text),
-        hint: { ...hint, unfenced: false, refusal: null },
+        hint: { ...hint, unfenced: false, mayBePart: false, refusal: null },
       });
       return null;
     }
@@ -512,7 +513,7 @@ const strangerToList = ({ values }: Arguments): string | null => {
 
 /** How each grammar of a `diff` begins. */
 const GRAMMARS: readonly (readonly [RegExp, Dialect])[] = [
-  [/^(?:<{5,9}|-{5,9}) SEARCH[ \t\r]*$/m, searchBlocks],
+  [new RegExp(BLOCK_OPENING, 'm'), searchBlocks],
   [/^\*\*\* Begin Patch[ \t\r]*$/m, beginPatch],
   [/^@@/m, unifiedDiff],
 ];

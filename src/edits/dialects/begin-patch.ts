@@ -10,7 +10,7 @@
  * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
  * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
  * file. Formatting round a path is passed over (`namedPath`), `a/` or `b/` before it where only what follows is a file. Instead of a patch: `NO-CHANGE: reason` (marker.ts).
- * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
+ * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, tabs, indent. Edits, for the marker: chunks; Add and Delete count as one.
  */
 import type { Dialect, DialectRules, Edit, FileEdit, Hint, ParsedResponse } from '../edit.js';
 import { namedPath, withoutPrefix } from '../paths.js';
@@ -44,6 +44,7 @@ const RULES: DialectRules = {
     'line_endings',
     'trailing_space',
     'lookalikes',
+    'tabs',
     'indent',
     'fenced_body',
   ]),

@@ -20,6 +20,8 @@ export const rulesOf = (block: BlockWords): DialectRules => ({
     'line_endings',
     'trailing_space',
     'lookalikes',
+    'tabs',
+    'listing_numbers',
     'indent',
     'elision',
     'part_of_line',

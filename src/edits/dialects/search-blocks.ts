@@ -6,9 +6,13 @@
  *              *( text NL ) "=======" NL *( text NL ) close NL
  *   open     = "<<<<<<< SEARCH" / "------- SEARCH"          close = ">>>>>>> REPLACE" / "+++++++ REPLACE"
  *
+ * The markers of other tools are read as well (`BLOCK_OPENING`), also with the path behind the opening one.
+ *
  * A block without path is of the file that was named last, else of the only offered one. All else is as in search-replace.
  */
+import { BLOCK_CLOSING, BLOCK_OPENING } from '../detect.js';
 import type { Dialect } from '../edit.js';
+import { namedPath } from '../paths.js';
 import type { Reading } from '../types.js';
 import { BlockReader, rulesOf } from './blocks.js';
 
@@ -26,11 +30,11 @@ export const searchBlocks: Dialect = {
   parse: (body, context) => new SearchReader(body, context).read(),
 };
 
-const OPEN = /^(?:<{5,9}|-{5,9}) SEARCH\s*$/;
 const DIVIDER = /^={5,9}\s*$/;
-const CLOSE = /^(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
 /** Lines that only stand outside of a block where something is wrong with one. */
 const STRAY = /^(?:={5,9}|<{5,9}|>{5,9}|\+{5,9})\s*$/;
+/** A path behind the word of the first line. */
+const BEHIND_MARK = /^<+ ?[A-Za-z]+>?[ \t]+(\S+)\s*$/;
 const LINE = /^:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
 const RULE = /^-{5,9}\s*$/;
 
@@ -50,12 +54,12 @@ class SearchReader extends BlockReader {
 
   protected one(line: string): Reading | null {
     const isFence = this.outside.take(this.lineIndex, line);
-    if (STRAY.test(line) || CLOSE.test(line))
+    if (STRAY.test(line) || BLOCK_CLOSING.test(line))
       return this.invalid(
         'stray_line',
         `Line ${this.lineIndex + 1} of the answer, ${line.trim()}, does not belong to an open block.`,
       );
-    if (OPEN.test(line)) return this.#block();
+    if (BLOCK_OPENING.test(line)) return this.#block();
     this.#prose = (this.named(line) === null && line.trim() !== '' && !isFence) || this.#prose;
     this.lineIndex += 1;
     return null;
@@ -64,19 +68,21 @@ class SearchReader extends BlockReader {
   #block(): Reading | null {
     let from = this.lineIndex + 1;
     const block = `The block at line ${from}`;
-    const ends = (line = ''): boolean => CLOSE.test(line) || OPEN.test(line);
+    const ends = (line = ''): boolean => BLOCK_CLOSING.test(line) || BLOCK_OPENING.test(line);
     let end = from;
     while (end < this.lines.length && !ends(this.lines[end])) end += 1;
     if (end === this.lines.length)
       return this.invalid('open_block', `${block} has no line \`>>>>>>> REPLACE\`.`, true);
-    if (OPEN.test(this.lines[end] ?? ''))
+    if (BLOCK_OPENING.test(this.lines[end] ?? ''))
       return this.invalid(
         'open_block',
         `${block} is not closed before the next one, at line ${end + 1}.`,
       );
-    const path = this.file(
-      `The line before the block at line ${from} does not name its file. Put its path there.`,
-    );
+    const path =
+      namedPath(BEHIND_MARK.exec(this.line())?.[1] ?? '', this.context.files) ??
+      this.file(
+        `The line before the block at line ${from} does not name its file. Put its path there.`,
+      );
     if (typeof path !== 'string') return path;
     const stated = this.#stated(from);
     from = stated.from;
@@ -112,7 +118,7 @@ class SearchReader extends BlockReader {
     const all = this.lines
       .slice(from, end)
       .flatMap((line, i) => (DIVIDER.test(line) ? [from + i] : []));
-    const mark = '='.repeat(this.line().search(/ /));
+    const mark = '='.repeat(/^[<-]*/.exec(this.line())?.[0].length ?? 0);
     const same = all.filter((lineIndex) => this.lines[lineIndex]?.trimEnd() === mark);
     return same.length > 0 ? same : all;
   }

@@ -15,7 +15,7 @@
  *
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and then that
  * reading counts whose FIND stands in the file, if only one does. Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space,
- * lookalikes, indent, elision, part_of_line, fenced_body. Edits, for the marker: blocks. Without any: `NO-CHANGE: reason` (marker.ts).
+ * lookalikes, tabs, listing_numbers, indent, elision, part_of_line, fenced_body. Edits, for the marker: blocks. Without any: `NO-CHANGE: reason` (marker.ts).
  */
 import type { Dialect } from '../edit.js';
 import { namedPath } from '../paths.js';

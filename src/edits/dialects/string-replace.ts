@@ -7,8 +7,8 @@
  *            / any other form of calls/forms.ts, alone or in the envelope of an API
  *
  * with the marker's keys `complete` and `nonce` last; `"reason": "…"` where `edits` is empty. `old_string` is any part of the text as the
- * edits before left it, with LF as line end whatever the file has. Tolerances: earlier_block; without `replace_all` trailing_space and
- * lookalikes; for a line number unchecked_lines. Edits, for the marker: edits.
+ * edits before left it, with LF as line end whatever the file has. Tolerances: earlier_block, line_endings, listing_numbers; without `replace_all`
+ * trailing_space and lookalikes; for a line number unchecked_lines. Edits, for the marker: edits.
  */
 import { unwrapped } from '../calls/arguments.js';
 import { CallReader } from '../calls/call-reader.js';
@@ -24,7 +24,9 @@ export const CALL_RULES: DialectRules = {
   order: 'response',
   tolerances: new Set([
     'earlier_block',
+    'line_endings',
     'trailing_space',
+    'listing_numbers',
     'lookalikes',
     'fenced_body',
     'unchecked_lines',

@@ -14,6 +14,7 @@
  */
 import { Outside } from '../detect.js';
 import type { Dialect, DialectRules, Edit, ParsedResponse } from '../edit.js';
+import { readChatFiles } from './chat-files.js';
 import { invalid, parsed, unread } from './reader.js';
 import { lookUp, namedPath, pathsThere, withoutPrefix } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
@@ -38,7 +39,14 @@ const RULES: DialectRules = {
 
 export const wholeFile: Dialect = {
   rules: RULES,
-  parse: (body, context) => new EntryReader(body, context).parse(),
+  parse: (body, context) => {
+    const response = new EntryReader(body, context).parse();
+    const isChat =
+      response.fault?.kind === 'invalid' &&
+      response.fault.reasons.every(({ code }) => code === 'no_edits' || code === 'stray_edit');
+    const hasEntries = /^(?:FILE|DELETE) \S/m.test(body);
+    return (isChat && !hasEntries ? readChatFiles(body, context, RULES) : null) ?? response;
+  },
 };
 
 const PROSE_NOTES = 3; // bound: Ignored lines of prose that are reported.
@@ -178,7 +186,7 @@ class EntryReader {
     const { path, refusal } = this.#pathOf(stated);
     const hint = { index, responseLine: null, section: index, rules: RULES };
     if (body === null) return { kind: 'delete', path, before: null, after: null, hint };
-    const written = { ...hint, unfenced, refusal };
+    const written = { ...hint, unfenced, mayBePart: false, refusal };
     return { kind: 'write', path, before: null, after: body, hint: written };
   }
 

@@ -7,7 +7,7 @@ import { lineOrigins } from '../text/line-diff.js';
 import type { LineIndex } from '../text/lines.js';
 import type { Fault } from '../types.js';
 import { isElided, placeElided, placesOfPart, splitElided, withinLine } from './elision.js';
-import { shiftedPlaces } from './indent.js';
+import { shiftedPlaces, type ShiftName } from './indent.js';
 import { type Level, LEVELS } from './likeness.js';
 import { LineChain, PLACES_KEPT, type Places } from './line-chain.js';
 import * as say from './refusals.js';
@@ -56,8 +56,9 @@ export class BlockText implements SearchedText<LinesEdit, LinePlace> {
       case 'trailing_space':
       case 'lookalikes':
         return this.#alike(edit, pass);
+      case 'tabs':
       case 'indent':
-        return this.#indented(edit);
+        return this.#indented(edit, pass);
       case 'elision':
         return this.#elided(edit);
       case 'part_of_line':
@@ -78,15 +79,13 @@ export class BlockText implements SearchedText<LinesEdit, LinePlace> {
     return this.chain.changes();
   }
 
-  /** Do the quoted lines stand in the text by any pass that is on, or in other white space, be it in several places? */
+  /** Do the quoted lines stand in the text by any pass that is on, be it in several places? */
   holds(edit: LinesEdit): boolean {
     const { before } = edit;
     const levels = LEVELS.filter(
       (level) => level === 'exact' || mayUse(edit, level, this.settings),
     );
-    const isThere = [...levels, 'white_space' as const].some(
-      (level) => this.chain.find(before, level).first.length > 0,
-    );
+    const isThere = levels.some((level) => this.chain.find(before, level).first.length > 0);
     if (isThere) return true;
     if (mayUse(edit, 'part_of_line', this.settings) && this.#nodesOfPart(edit).length > 0)
       return true;
@@ -126,9 +125,9 @@ export class BlockText implements SearchedText<LinesEdit, LinePlace> {
   }
 
   /** New lines are shifted as a whole; the lines that both sides share are kept. */
-  #indented(edit: LinesEdit): Found {
+  #indented(edit: LinesEdit, name: ShiftName): Found {
     const { before, after } = edit;
-    const { places, more } = shiftedPlaces(this.chain, before);
+    const { places, more } = shiftedPlaces(this.chain, before, name);
     const [place] = places;
     if (place === undefined) return null;
     if (places.length > 1 || more)
@@ -138,7 +137,7 @@ export class BlockText implements SearchedText<LinesEdit, LinePlace> {
       (kept[i] ?? -1) >= 0 ? line : (place.shift(line) ?? []),
     );
     if (shifted.length < after.length) return say.unshiftable(say.blockWordsOf(edit));
-    return { first: place.first, before, after: shifted, tolerances: ['indent'], kept };
+    return { first: place.first, before, after: shifted, tolerances: [name], kept };
   }
 
   #elided(edit: LinesEdit): Found {

@@ -102,7 +102,8 @@ export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
 
   #moved(edit: RangeEdit): Found {
     const claim = claimOf(edit, this.#lines.length);
-    if (this.#isKnown || areChecked(claim, this.#lines)) return null;
+    if (this.#isKnown || areChecked(claim, this.#lines) || fitsInPart(claim, this.#lines))
+      return null;
     const [only, ...others] = this.#otherPlaces(edit, claim);
     if (only === undefined || others.length > 0 || Math.abs(only - claim.from) > DRIFT_LINES)
       return null;
@@ -137,6 +138,16 @@ export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
 const areChecked = ({ checks, from }: Claim, lines: LineIndex): boolean =>
   checks.length > 0 &&
   checks.every(({ offset, quoted }) => checkAt(lines, from + offset + 1) === quoted.check);
+
+/** Does one context stand at the number, and the other does not? Then they tell of two places. */
+const fitsInPart = ({ from, length, before, after }: Claim, lines: LineIndex): boolean => {
+  if (before.length === 0 || after.length === 0) return false;
+  const fits = [
+    matchesContext(before, lines, from - before.length),
+    matchesContext(after, lines, from + length),
+  ];
+  return fits.some((level) => level !== null) && fits.includes(null);
+};
 
 /** A sentence about the other places where all that is quoted stands, with a blank before it; '' if there are none. */
 const elsewhere = (drifted: readonly number[]): string => {

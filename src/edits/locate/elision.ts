@@ -203,6 +203,27 @@ export const placesOfPart = (lines: readonly string[], part: string, most: numbe
   return places;
 };
 
+/** Does an offset stand inside of a word or a number? */
+const cutsWord = (text: string, offset: number): boolean => {
+  if (offset <= 0 || offset >= text.length) return false;
+  const around = (before: number, after: number): string =>
+    text.slice(Math.max(0, offset - before), offset + after);
+  if (/^[\p{L}\p{N}_$]{2}$/u.test(around(1, 1))) return true;
+  // A hyphen, a dot or a comma joins what stands on both sides of it.
+  return INNER.test(around(2, 1)) || INNER.test(around(1, 2));
+};
+const INNER = /^(?:[\p{L}\p{N}_]-[\p{L}\p{N}_]|\p{N}[.,]\p{N})$/u;
+
+/** Text that is a statement, not words of a comment or a string. */
+const isStatement = (part: string): boolean => /[;{}]\s*$|[^=!<>]=(?!=)|\w\(/.test(part);
+
+/** Does an offset stand behind the beginning of a comment, or inside of quotes? */
+const isQuotedAt = (text: string, offset: number): boolean => {
+  const head = text.slice(0, offset);
+  if (/^\s*(?:#|--|;|%|\*|<!--)|\/[/*]/.test(head)) return true;
+  return ['"', "'", '`'].some((quote) => head.split(quote).length % 2 === 0);
+};
+
 /** A line that others belong to, which are deeper. */
 const OPENS = /([:{([=]|[-=]>|\b(do|of|where|then|else|with))\s*((#|\/\/).*)?$/;
 
@@ -220,6 +241,8 @@ export const withinLine = (
   const [first = '', ...rest] = replace;
   if (rest.length === 0 && first.includes(part) && text.includes(first)) return null;
   const start = text.indexOf(part);
+  if (cutsWord(text, start) || cutsWord(text, start + part.length)) return null;
+  if (isStatement(part) && isQuotedAt(text, start)) return null;
   const head = text.slice(0, start);
   const tail = text.slice(start + part.length);
   if (head === '' && tail.trim() === '') return null;

@@ -12,7 +12,7 @@ import type { HunkHint, LinesEdit } from '../edit.js';
 import { type LinePlace, locate, mayUse, type PassName, type SearchedText } from '../locate.js';
 import { indexOf, type LineIndex, LinesOnce, type Text } from '../text/lines.js';
 import type { Fault } from '../types.js';
-import { shiftedPlaces } from './indent.js';
+import { shiftedPlaces, type ShiftName } from './indent.js';
 import { LEVEL_KEYS, levelBetween, type Level, LEVELS } from './likeness.js';
 import { LineChain, type Places } from './line-chain.js';
 import { copyOf, describeNearest, nearest } from './nearest.js';
@@ -28,11 +28,20 @@ const NO_CONTEXT =
 const UNSHIFTABLE =
   'It occurs in the file with different indentation, and an added line does not have the indentation to remove. Send it with the indentation of the file.';
 
+const NOT_AT_END =
+  'It says `\\ No newline at end of file`, but does not reach the end of the file. Omit that line.';
+
 const fault = (code: string, message: string): Fault => ({ code, message });
 
 const hintOf = ({ hint }: LinesEdit): HunkHint => {
   if (hint.hunk === null) throw new Error('an edit of another dialect');
   return hint.hunk;
+};
+
+/** Both sides say that they end without a line end, so nothing changes there, and elsewhere in a file it is a slip. */
+const lacksBothNewlines = (edit: LinesEdit): boolean => {
+  const { before, after } = hintOf(edit).lacksNewline;
+  return before && after;
 };
 
 /** A line with its sign as the response has it. */
@@ -97,6 +106,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   #doubts = 0;
   /** Behind the last line of the hunk before. */
   #end = 0;
+  #section: number | null = null;
   /** First line that the present hunk may begin at. */
   #below = 0;
   /** The numbers of the present hunk's header agree with its lines and with the hunks before. */
@@ -134,6 +144,9 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     this.#isSound =
       old >= 0 && !hasWrongCounts(edit) && (header?.newLine ?? 0) - 1 - old === this.#added;
     this.#added += after.length - before.length;
+    // Only within a section do chunks stand in the order of the file.
+    if (edit.hint.section !== this.#section) this.#end = 0;
+    this.#section = edit.hint.section;
     const anchored = bounds === null ? 0 : this.#belowAnchors(bounds.anchors);
     if (typeof anchored === 'string') return fault('context_mismatch', anchored);
     this.#below = anchored;
@@ -152,16 +165,11 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     return isEnd ? placeAt(edit, this.index.length) : fault('no_context', NO_CONTEXT);
   }
 
-  /** Refuses a place that ends otherwise than the hunk says, or that an earlier hunk covers. */
+  /** Refuses a place that ends otherwise than the hunk says. */
   #checked(edit: LinesEdit, result: LinePlace | Fault): LinePlace | Fault {
     if ('code' in result) return result;
     const ending = this.#wrongEnding(edit, result.first);
     if (ending !== null) return fault('final_newline', ending);
-    if (result.first < this.#end)
-      return fault(
-        'overlap',
-        `It belongs at line ${result.first + 1}, but the hunk before it reaches to line ${this.#end}. Send hunks in the order of the file, joined where they touch the same lines.`,
-      );
     this.#end = result.first + edit.before.length;
     return result;
   }
@@ -177,8 +185,9 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
         return this.#alike(edit, pass, []);
       case 'lost_blank':
         return this.#withLostBlanks(edit);
+      case 'tabs':
       case 'indent':
-        return this.#indented(edit);
+        return this.#indented(edit, pass);
       default:
         return null;
     }
@@ -291,10 +300,10 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
       : this.#accept(edit, placeAt(edit, lineIndex));
   }
 
-  #indented(edit: LinesEdit): Found {
+  #indented(edit: LinesEdit, name: ShiftName): Found {
     const { bounds, lacksNewline } = hintOf(edit);
     if (lacksNewline.before) return null;
-    const result = shiftedPlaces(bounds === null ? this.#either : this.#plain, edit.before);
+    const result = shiftedPlaces(bounds === null ? this.#either : this.#plain, edit.before, name);
     const all = this.#fitting(edit, {
       first: result.places.map(({ first }) => first),
       more: result.more,
@@ -308,7 +317,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     const accepted = this.#accept(edit, { ...placeAt(edit, place.first), before, after });
     return 'code' in accepted
       ? accepted
-      : { ...accepted, tolerances: [...accepted.tolerances, 'indent'] };
+      : { ...accepted, tolerances: [...accepted.tolerances, name] };
   }
 
   /** The hunk stands where its header says. */
@@ -326,6 +335,8 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     isLike = (text: string, lineIndex: number) => this.index.is(lineIndex, text),
   ): boolean {
     const first = statedAt(edit);
+    const isLast = first + edit.before.length === this.index.length;
+    if (hintOf(edit).lacksNewline.before && !isLast) return false;
     return (
       edit.before.every((line, i) => isLike(line, first + i)) &&
       this.#fitting(edit, { first: [first], more: false }).first.length === 1
@@ -340,7 +351,8 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     if (bounds?.atEnd !== true && !lacksNewline.before) return places;
     const end = this.index.length - edit.before.length;
     if (places.first.includes(end)) return { first: [end], more: false };
-    return more ? places : { first: [], more };
+    if (more || (bounds?.atEnd !== true && lacksBothNewlines(edit))) return places;
+    return { first: [], more };
   }
 
   #accept(edit: LinesEdit, place: LinePlace): LinePlace | Fault {
@@ -354,6 +366,10 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
       return fault('line_drift', message);
     }
     const tolerances = new Set<Tolerance>();
+    if (first + before.length < this.index.length && lacksBothNewlines(edit)) {
+      if (!mayUse(edit, 'line_endings', this.settings)) return fault('final_newline', NOT_AT_END);
+      tolerances.add('line_endings');
+    }
     if (hasWrongCounts(edit)) tolerances.add('counts');
     if (isAway) tolerances.add('line_drift');
     const { signs } = hintOf(edit);
@@ -394,10 +410,11 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   #wrongEnding(edit: LinesEdit, lineIndex: number): string | null {
     const { length } = this.index;
     const { before, after } = hintOf(edit).lacksNewline;
+    const isEnd = lineIndex + edit.before.length === length;
+    if (!isEnd && lacksBothNewlines(edit)) return null;
     if (before && this.index.end(length - 1) !== '')
       return 'It says `\\ No newline at end of file`, but the file ends with a line ending. Omit that line.';
-    if (lineIndex + edit.before.length !== length && (before || after))
-      return 'It says `\\ No newline at end of file`, but does not reach the end of the file. Omit that line.';
+    if (!isEnd && (before || after)) return NOT_AT_END;
     return null;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The tolerance `indent`: the same lines, all shifted by the same indentation. New lines are shifted the same way; nothing else about them
- * changes. Where there is a grammar, the result has no new syntax error and no definition of another name (settle/files.ts).
+ * The tolerances `tabs` and `indent`: the same lines with blanks for tabs or the other way around, or all shifted by the same indentation.
+ * New lines are changed the same way; nothing else about them changes. Where there is a grammar, the result has no new syntax error and no
+ * definition of another name (settle/files.ts).
  */
 import type { LineChain } from './line-chain.js';
 
@@ -15,6 +16,42 @@ const indentShift = (
   answerLines: readonly string[],
   fileLines: readonly string[],
 ): Shift | null => {
+  const pairs = pairsOf(answerLines, fileLines);
+  const shift = pairs === null || pairs.length === 0 ? null : shiftOf(pairs);
+  return shift === null ? null : (line) => (isBlank(line) ? line : shift(line));
+};
+
+const TAB_WIDTHS = [2, 3, 4, 8];
+
+/** How the answer's lines become the file's if one of them has tabs where the other has blanks, each tab as many; null: they do not. */
+const tabShift = (answerLines: readonly string[], fileLines: readonly string[]): Shift | null => {
+  const pairs = pairsOf(answerLines, fileLines);
+  if (pairs === null) return null;
+  for (const width of TAB_WIDTHS) {
+    const toTabs = (indent: string): string =>
+      '\t'.repeat(Math.floor(indent.length / width)) + ' '.repeat(indent.length % width);
+    const toBlanks = (indent: string): string => ' '.repeat(indent.length * width);
+    for (const [from, shifted] of [
+      [/^ *$/, toTabs],
+      [/^\t*$/, toBlanks],
+    ] as const) {
+      const fits = pairs.every(([answer, file]) => from.test(answer) && shifted(answer) === file);
+      if (fits && pairs.some(([answer]) => answer !== '')) return shiftIndent(from, shifted);
+    }
+  }
+  return null;
+};
+
+/** New lines in the form of the file stay as they are. */
+const shiftIndent =
+  (from: RegExp, shifted: (indent: string) => string): Shift =>
+  (line) => {
+    const indent = indentOf(line);
+    return from.test(indent) ? shifted(indent) + line.slice(indent.length) : line;
+  };
+
+/** Indentations of the answer and of the file, line by line; null: the lines differ in more. */
+const pairsOf = (answerLines: readonly string[], fileLines: readonly string[]): Pairs | null => {
   const pairs: (readonly [string, string])[] = [];
   for (const [i, line] of answerLines.entries()) {
     const other = fileLines[i] ?? '';
@@ -23,8 +60,7 @@ const indentShift = (
     if (line.slice(a.length) !== other.slice(b.length)) return null;
     pairs.push([a, b]);
   }
-  const shift = pairs.length === 0 ? null : shiftOf(pairs);
-  return shift === null ? null : (line) => (isBlank(line) ? line : shift(line));
+  return pairs;
 };
 
 type Pairs = readonly (readonly [string, string])[];
@@ -56,12 +92,19 @@ export interface ShiftedPlaces {
   readonly more: boolean;
 }
 
+const SHIFTS = { indent: indentShift, tabs: tabShift };
+export type ShiftName = keyof typeof SHIFTS;
+
 /** `chain` must know the texts of `lines`. */
-export const shiftedPlaces = (chain: LineChain, lines: readonly string[]): ShiftedPlaces => {
+export const shiftedPlaces = (
+  chain: LineChain,
+  lines: readonly string[],
+  name: ShiftName,
+): ShiftedPlaces => {
   const fileLines = chain.find(lines, 'indent');
   const places = fileLines.first.flatMap((first) => {
     const texts = chain.run(first, lines.length).map((node) => chain.textOf(node));
-    const shift = indentShift(lines, texts);
+    const shift = SHIFTS[name](lines, texts);
     return shift === null ? [] : [{ first, shift }];
   });
   return { places, more: fileLines.more };

@@ -72,6 +72,18 @@ export class LineChain {
     return nodes;
   }
 
+  /** Do the lines stand `distance` nodes behind `node` (below 0: before it), one after the other? */
+  stands(node: number, distance: number, lines: readonly string[]): boolean {
+    let at = node;
+    for (let i = 0; i < Math.abs(distance) && at !== NONE; i += 1)
+      at = distance < 0 ? this.#before(at) : this.#after(at);
+    return lines.every((line) => {
+      const isThere = at !== NONE && this.textOf(at) === line;
+      if (isThere) at = this.#after(at);
+      return isThere;
+    });
+  }
+
   /** What the lines have become, as changes of the base. */
   changes(): readonly Change[] {
     const list = new ChangeList();

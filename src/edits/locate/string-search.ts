@@ -11,8 +11,8 @@ import { PLACES_REPORTED, type Stretch, type StringText } from './string-text.js
 /** Where the text of an edit stands. */
 export interface TextPlaces {
   readonly places: readonly Stretch[];
-  /** The likeness by which it stands there; null: exactly. */
-  readonly likeness: TextLikeness | null;
+  /** The tolerance by which it stands there; null: exactly. `line_endings`: without its last line end. */
+  readonly likeness: TextLikeness | 'line_endings' | null;
 }
 
 export class StringSearch implements SearchedText<TextEdit, TextPlaces> {
@@ -32,7 +32,15 @@ export class StringSearch implements SearchedText<TextEdit, TextPlaces> {
         return otherCount(count, places.length);
       return this.#only(places, null, everywhere);
     }
+    if (pass === 'line_endings') return this.#atEnd(edit);
     return pass === 'trailing_space' || pass === 'lookalikes' ? this.#alike(pass, edit) : null;
+  }
+
+  /** The string ends with a line end, and the text, which has it without, does not: what comes ends so, too. */
+  #atEnd({ before }: TextEdit): TextPlaces | null {
+    if (!before.endsWith('\n')) return null;
+    const place = this.#text.lastPlace(before.slice(0, -1));
+    return place === null ? null : { places: [place], likeness: 'line_endings' };
   }
 
   /** A tolerance is used in one place only, so not by an edit that means all places. */

@@ -66,6 +66,14 @@ export class StringText {
     return places;
   }
 
+  /** Returns where a string ends the text; null: it does not, or is empty. */
+  lastPlace(string: string): Stretch | null {
+    const length = this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const from = length - string.length;
+    const isLast = string !== '' && from >= 0 && this.slice([from, length]) === string;
+    return isLast ? [from, length] : null;
+  }
+
   /** May the string of one more edit, or of the same one again, be looked for by a likeness? */
   mayLoosen(index: number): boolean {
     if (this.#looseEdits.size < LOOSE_STRINGS) this.#looseEdits.add(index);

@@ -122,13 +122,16 @@ const findingsOf = (
   });
 };
 
+/** Tolerances that shift lines as a whole. */
+const SHIFTING: ReadonlySet<string> = new Set(['indent', 'tabs']);
+
 /** Findings that refuse a response: those set so, and broken syntax where lines were shifted as a whole. */
 const refusingFindings = (
   findings: readonly Finding[],
   tolerances: readonly UsedTolerance[],
 ): readonly Finding[] => {
   const shifted = new Set(
-    tolerances.filter(({ tolerance }) => tolerance === 'indent').map(({ path }) => path),
+    tolerances.filter(({ tolerance }) => SHIFTING.has(tolerance)).map(({ path }) => path),
   );
   return findings.filter(({ severity, guard, path }) => {
     const isOfSyntax = guard === 'syntax' || guard === 'lost_symbol';

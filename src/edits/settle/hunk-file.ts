@@ -33,25 +33,88 @@ export interface HunkSearch {
 }
 
 export const findHunks = (search: HunkSearch): HunksFound =>
-  (search.isExact ? findExactly(search) : null) ?? findByText(search);
+  (meansBytes(search) ? findExactly(search) : null) ?? findByText(search);
+
+/** Do the hunks of the file mean bytes? Those of a new file do if one of them holds a carriage return. */
+const meansBytes = ({ isExact, file, edits }: HunkSearch): boolean =>
+  isExact && (file.bytes !== null || edits.some(isByBytes));
+
+interface Located {
+  readonly edit: LinesEdit;
+  readonly place: LinePlace;
+}
 
 const find = (text: Text, { edits, settings, isKnown }: HunkSearch): HunksFound => {
   const hunks = new HunkText(text, edits, settings, isKnown);
-  const located: { edit: LinesEdit; place: LinePlace }[] = [];
+  const located: Located[] = [];
   const refusals: { edit: LinesEdit; fault: Fault }[] = [];
-  for (const edit of edits) {
+  for (const edit of byStatedLine(edits)) {
     if (refusals.length >= edit.hint.rules.mostRefusals) break;
     const place = hunks.place(edit);
     if ('code' in place) refusals.push({ edit, fault: place });
     else located.push({ edit, place });
   }
+  located.sort((a, b) => a.place.first - b.place.first);
+  for (let i = 1; i < located.length; i += 1) {
+    const [last, next] = [located[i - 1], located[i]];
+    const fault = last === undefined || next === undefined ? null : overlap(last, next);
+    if (next !== undefined && fault !== null) refusals.push({ edit: next.edit, fault });
+  }
   return { index: indexOf(text), located, refusals };
+};
+
+/** The hunks of a diff in the order of the lines that they state, if all state one; those of a patch state none. */
+const byStatedLine = (edits: readonly LinesEdit[]): readonly LinesEdit[] => {
+  const isStated = edits.every(({ hint }) => hint.line !== null && hint.hunk?.bounds === null);
+  return isStated ? [...edits].sort((a, b) => (a.hint.line ?? 0) - (b.hint.line ?? 0)) : edits;
+};
+
+/** Refuses a hunk that changes what the one before it in the file changes. They may share context. */
+const overlap = (last: Located, next: Located): Fault | null => {
+  const end = last.place.first + last.place.before.length;
+  if (next.place.first >= end) return null;
+  const [earlier, later] = [changedBy(last), changedBy(next)];
+  const isApart = earlier === null || later === null || earlier.to < later.from;
+  // One inserts where the other one replaces the next line, or behind the line that it replaced.
+  const touch =
+    earlier?.to === later?.from &&
+    !(earlier?.endsInserting === true && later?.beginsInserting === true);
+  if (isApart || touch) return null;
+  return {
+    code: 'overlap',
+    message: `It belongs at line ${next.place.first + 1}, but the hunk before it reaches to line ${end}. Send hunks in the order of the file, joined where they touch the same lines.`,
+  };
+};
+
+interface ChangedLines {
+  /** Base lines [from, to) from the first change to the last; an insertion changes none. */
+  readonly from: number;
+  readonly to: number;
+  readonly beginsInserting: boolean;
+  readonly endsInserting: boolean;
+}
+
+/** Returns what a hunk changes; null: nothing. */
+const changedBy = ({ edit, place }: Located): ChangedLines | null => {
+  const signs = edit.hint.hunk?.signs ?? '';
+  const runs = [...signs.matchAll(/[-+]+/g)];
+  const [first, last] = [runs[0], runs.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const oldBefore = (offset: number): number =>
+    place.first + signs.slice(0, offset).replaceAll('+', '').length;
+  return {
+    from: oldBefore(first.index),
+    to: oldBefore(last.index + last[0].length),
+    beginsInserting: !first[0].includes('-'),
+    endsInserting: !last[0].includes('-'),
+  };
 };
 
 const NO_LIKENESS = {
   line_endings: false,
   trailing_space: false,
   lookalikes: false,
+  tabs: false,
   indent: false,
 };
 /** No tolerance at all: the numbers and the text are right. */
@@ -94,8 +157,9 @@ const findByText = (search: HunkSearch): HunksFound => {
 const inExactLines = ({ file, edits }: HunkSearch, result: HunksFound): HunksFound | null => {
   const exact = exactBase(file.bytes, file.encoding);
   const index = indexOf(exact.text);
-  const located = result.located.map(({ edit, place }, i) => {
-    const quoted = edits[i] ?? edit;
+  const quotedBy = new Map(edits.map((edit) => [edit.hint.index, edit]));
+  const located = result.located.map(({ edit, place }) => {
+    const quoted = quotedBy.get(edit.hint.index) ?? edit;
     const { before, after } = quoted;
     return { edit: quoted, place: { ...place, before, after } };
   });

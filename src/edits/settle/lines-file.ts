@@ -8,6 +8,7 @@ import { type LinePlace, locate, mayUse } from '../locate.js';
 import { BlockText } from '../locate/block-text.js';
 import { placesOf } from '../locate/elision.js';
 import { carryLines, isKnownBase, levelBetween } from '../locate/likeness.js';
+import { unnumbered } from '../locate/numbered.js';
 import * as say from '../locate/refusals.js';
 import type { FilePlan } from '../text/changes.js';
 import { withoutFence } from '../text/fence.js';
@@ -16,10 +17,9 @@ import { indexOf, indexOfLines, type LineIndex, NO_LINES } from '../text/lines.j
 import { withoutBom } from '../text/to-splices.js';
 import type { ApplyOptions, ContextFile } from '../types.js';
 import type { EditOutcome, FileOfEdits } from './outcome.js';
+import { contradiction, isTelling, Repeats, skippedAddition, skippedTwice } from './repeats.js';
 
 type Sides = Pick<LinesReading, 'before' | 'after'>;
-
-const keyOf = ({ before, after }: Sides): string => JSON.stringify([before, after]);
 
 export class LinesFile implements FileOfEdits<LinesEdit> {
   readonly #path: string;
@@ -27,9 +27,8 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   readonly #text: BlockText;
   readonly #hasBom: boolean;
   #exists: boolean;
-  /** Edits that changed something, to recognize one that is sent again; their keys are made when the first edit asks. */
-  readonly #earlier: Sides[] = [];
-  readonly #earlierKeys = new Set<string>();
+  /** Edits that changed something, to recognize one that is sent again. */
+  readonly #repeats = new Repeats();
 
   constructor(
     {
@@ -73,23 +72,43 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     if (!this.#exists) return { kind: 'refused', ...say.fileAbsent(say.blockWordsOf(edit)) };
     const plain = { ...edit, before, after: inner.all };
     if (isSame(plain)) return this.#unmoved(plain);
-    const outcome = this.#apply(plain);
+    const bare = this.#unnumbered(plain);
+    const outcome = this.#apply(bare ?? plain);
     if (outcome.kind !== 'changed') return outcome;
-    this.#earlier.push({ before, after: inner.all });
-    if (inner === body && before === reading.before) return outcome;
+    this.#repeats.add(sidesOf(plain), edit.hint.index);
     const line = this.#lineOfLast;
-    return {
-      kind: 'changed',
-      tolerances: [...outcome.tolerances, { tolerance: 'fenced_body', line }],
-    };
+    const isFenced = inner !== body || before !== reading.before;
+    const tolerances = [
+      ...outcome.tolerances,
+      ...(bare === null ? [] : [{ tolerance: 'listing_numbers', line } as const]),
+      ...(isFenced ? [{ tolerance: 'fenced_body', line } as const] : []),
+    ];
+    return { kind: 'changed', tolerances };
+  }
+
+  /** Returns an edit without the line numbers of its quote, if the file has the lines without; null: it has no numbers. */
+  #unnumbered(edit: LinesEdit): LinesEdit | null {
+    if (!mayUse(edit, 'listing_numbers', this.#text.settings)) return null;
+    const plain = unnumbered(edit.before, edit.after);
+    if (plain === null) return null;
+    const { chain } = this.#text;
+    const stands = (lines: readonly string[]): boolean =>
+      chain.find(lines, 'trailing_space').first.length > 0;
+    return stands(edit.before) || !stands(plain.before) ? null : { ...edit, ...plain };
   }
 
   *#quotesOf(edits: readonly LinesEdit[]): Generator<string> {
     for (const stated of edits) {
       const { before, after, hint } = this.#hasBom ? withoutBoms(stated) : stated;
-      for (const reading of hint.readings ?? [{ before, after }])
-        yield* [...reading.before, ...this.#unfenced(reading.before), ...reading.after];
+      for (const reading of hint.readings ?? [{ before, after }]) yield* this.#quotesIn(reading);
     }
+  }
+
+  *#quotesIn({ before, after }: Sides): Generator<string> {
+    const unfenced = this.#unfenced(before);
+    yield* [...before, ...unfenced, ...after];
+    const plain = unnumbered(unfenced, after);
+    if (plain !== null) yield* [...plain.before, ...plain.after];
   }
 
   /** Returns quoted lines without a fence around them; the same lines if they have none, or it is not clear whose it is. */
@@ -133,9 +152,11 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   }
 
   #apply(edit: LinesEdit): EditOutcome {
+    const repeated = this.#repeated(edit);
+    if (repeated !== null) return repeated;
     const place = locate(edit, this.#text);
-    if (place !== null)
-      return 'code' in place ? { kind: 'refused', ...place } : this.#change(edit, place);
+    if (place !== null && 'code' in place) return { kind: 'refused', ...place };
+    if (place !== null) return this.#isAdded(place) ? skippedAddition() : this.#change(edit, place);
     const words = say.blockWordsOf(edit);
     const present = this.#present(edit);
     if (present === null) return { kind: 'refused', ...this.#text.absent(edit) };
@@ -192,9 +213,34 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   }
 
   /** Was the same edit made before? */
-  #isRepeat(edit: Sides): boolean {
-    for (const earlier of this.#earlier.splice(0)) this.#earlierKeys.add(keyOf(earlier));
-    return this.#earlierKeys.has(keyOf(edit));
+  #isRepeat(edit: LinesEdit): boolean {
+    return this.#repeats.sameAs(sidesOf(edit)) !== null;
+  }
+
+  /** What becomes of an edit whose lines another one of the response quotes, too; null: none does. */
+  #repeated(edit: LinesEdit): EditOutcome | null {
+    const sides = sidesOf(edit);
+    const { chain } = this.#text;
+    const same = this.#repeats.sameAs(sides);
+    const isDone = edit.after.length === 0 || chain.find(edit.after, 'exact').first.length > 0;
+    if (same !== null && isDone) return skippedTwice('block', same);
+    const other = this.#repeats.contradicted(sides);
+    if (other === null || chain.find(edit.before, 'exact').first.length === 0) return null;
+    const { quote } = say.blockWordsOf(edit);
+    return { kind: 'refused', ...contradiction('Block', quote, other) };
+  }
+
+  /** Do the lines that an edit adds before or after those that it quotes stand there already? */
+  #isAdded({ first, before, after }: LinePlace): boolean {
+    const added = after.length - before.length;
+    if (added <= 0) return false;
+    const { chain } = this.#text;
+    const behind = after.slice(before.length);
+    const isTail = before.every((line, i) => after[i] === line) && isTelling(behind.join());
+    if (isTail && chain.stands(first, before.length, behind)) return true;
+    const ahead = after.slice(0, added);
+    const isHead = before.every((line, i) => after[added + i] === line) && isTelling(ahead.join());
+    return isHead && chain.stands(first, -added, ahead);
   }
 
   /**
@@ -219,6 +265,12 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     return [{ kind: 'lines', path: this.#path, changes: this.#text.changes() }];
   }
 }
+
+const sidesOf = ({ before, after, hint }: LinesEdit) => ({
+  before: before.join('\n'),
+  after: after.join('\n'),
+  line: hint.line,
+});
 
 const isSame = ({ before, after }: Sides): boolean =>
   before.length === after.length && before.every((line, i) => line === after[i]);

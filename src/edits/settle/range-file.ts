@@ -32,9 +32,17 @@ export const settleRanges = (
   const located: Located[] = [];
   const tolerances: UsedTolerance[] = [];
   const refusals: { edit: RangeEdit; fault: Fault }[] = [];
+  const firstOf = new Map<string, number>();
   for (const edit of edits) {
     const { index, rules } = edit.hint;
     if (refusals.length >= rules.mostRefusals) break;
+    const key = addsLines(edit) ? keyOf(edit) : null;
+    const first = key === null ? undefined : firstOf.get(key);
+    if (key !== null) firstOf.set(key, first ?? index);
+    if (first !== undefined) {
+      refusals.push({ edit, fault: saysTwice(edit, first) });
+      continue;
+    }
     const place = locate(edit, text) ?? text.absent(edit);
     const settled = 'code' in place ? place : checked({ ...place, edit }, file, lines, path);
     if ('code' in settled) {
@@ -51,6 +59,21 @@ export const settleRanges = (
   const plans: FilePlan[] = [{ kind: 'lines', path, changes: changesOf(located) }];
   return { plans, tolerances, notes, refusals };
 };
+
+/** Edits that only add lines do not overlap, so two of them may stand at one place. */
+const addsLines = ({ hint: { type } }: RangeEdit): boolean =>
+  type === 'insert' || type === 'append' || type === 'prepend';
+
+/** Equal for edits that say the same, word for word. */
+const keyOf = ({ after, hint }: RangeEdit): string => {
+  const { type, contextBefore, contextAfter, lines, symbol } = hint;
+  return JSON.stringify([type, lines, symbol, contextBefore, contextAfter, after]);
+};
+
+const saysTwice = ({ hint }: RangeEdit, first: number): Fault => ({
+  code: 'edit_twice',
+  message: `The ${hint.type} is the same as operation ${first + 1}. Send it once, or both as one operation.`,
+});
 
 /** Refuses lines that the model may not or cannot have meant; takes a fence around the new lines off. */
 const checked = (

@@ -1,6 +1,6 @@
 /** Files of dialects that name each once, with all that becomes of it: diffs and patches. */
 import { isKnownBase } from '../locate/likeness.js';
-import { lookUp } from '../paths.js';
+import { checkPath, lookUp } from '../paths.js';
 import { type FilePlan, grownBy } from '../text/changes.js';
 import type { ContextFile, Fault, FormatContext, Reason, UsedTolerance } from '../types.js';
 import type { Edit, FileEdit, LinesEdit, UnusableEdit } from '../edit.js';
@@ -26,22 +26,51 @@ interface UnusableSection {
   readonly edit: UnusableEdit;
 }
 
-/** Puts together what the response says of each file. */
+/** Puts together what the response says of each file. Sections that only change lines of one file are one. */
 export const fileSectionsOf = (
   edits: readonly Edit[],
 ): readonly (FileSection | UnusableSection)[] => {
   const sections: (FileSection | UnusableSection)[] = [];
   const hunks = new Map<number | null, LinesEdit[]>();
+  const changed = new Map<string, LinesEdit[]>();
+  const joined = new Map<readonly LinesEdit[], Set<string>>();
   for (const edit of edits) {
     if (edit.kind === 'unusable') sections.push({ kind: 'unusable', edit });
     else if (edit.kind === 'file') {
-      const own: LinesEdit[] = [];
+      const path = changedPath(edit);
+      const earlier = path === null ? undefined : changed.get(path);
+      const own = earlier ?? [];
+      if (path !== null) changed.set(path, own);
+      if (earlier !== undefined) joined.set(own, joined.get(own) ?? new Set(own.map(keyOf)));
       hunks.set(edit.hint.section, own);
-      sections.push({ kind: 'file', header: edit, hunks: own });
-    } else if (edit.kind === 'lines') hunks.get(edit.hint.section)?.push(edit);
+      if (earlier === undefined) sections.push({ kind: 'file', header: edit, hunks: own });
+    } else if (edit.kind === 'lines') {
+      const own = hunks.get(edit.hint.section);
+      if (own !== undefined && isFirst(edit, joined.get(own))) own.push(edit);
+    }
   }
   return sections;
 };
+
+/** Returns the path of a file of which only lines change; null: more becomes of it. */
+const changedPath = ({ before, after, hint }: FileEdit): string | null => {
+  const isPlain = hint.mode === null && hint.blob === null && hint.refusal === null;
+  if (before === null || before !== after || !isPlain) return null;
+  const checked = checkPath(before);
+  return checked.ok ? checked.path : null;
+};
+
+/** Is a hunk said for the first time? In several sections of one file the same hunk counts once. */
+const isFirst = (hunk: LinesEdit, keys: Set<string> | undefined): boolean => {
+  if (keys === undefined) return true;
+  const key = keyOf(hunk);
+  const isNew = !keys.has(key);
+  keys.add(key);
+  return isNew;
+};
+
+const keyOf = ({ before, after, hint }: LinesEdit): string =>
+  JSON.stringify([hint.line, hint.hunk?.signs, hint.hunk?.bounds, before, after]);
 
 /** The paths that a response has dealt with, as they were and as they will be: each may come once. */
 interface SectionPaths {

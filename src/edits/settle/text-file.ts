@@ -2,7 +2,8 @@
 import type { TextEdit } from '../edit.js';
 import { locate, mayUse } from '../locate.js';
 import { carryLines, isKnownBase } from '../locate/likeness.js';
-import { StringSearch } from '../locate/string-search.js';
+import { unnumbered } from '../locate/numbered.js';
+import { StringSearch, type TextPlaces } from '../locate/string-search.js';
 import { type Stretch, StringText } from '../locate/string-text.js';
 import type { FilePlan } from '../text/changes.js';
 import { answerIndex } from '../text/codec.js';
@@ -12,6 +13,7 @@ import { indexOf, indexOfLines, type LineIndex, NO_LINES } from '../text/lines.j
 import { withoutBom } from '../text/to-splices.js';
 import type { ApplyOptions, ContextFile } from '../types.js';
 import { type EditOutcome, type FileOfEdits, type LocatedTolerance, refused } from './outcome.js';
+import { contradiction, isTelling, Repeats, skippedAddition, skippedTwice } from './repeats.js';
 
 const SAME = '`old_string` and `new_string` are the same';
 const SAME_AND_ABSENT = `${SAME}, and do not occur in the file, so the answer may be for another version of it. Omit this edit if nothing should change here, else send \`old_string\` exactly as in the file.`;
@@ -32,6 +34,7 @@ export class TextFile implements FileOfEdits<TextEdit> {
   readonly #options: ApplyOptions;
   readonly #base: LineIndex;
   readonly #hasBom: boolean;
+  readonly #repeats = new Repeats();
   /** Null: the file does not exist yet. */
   #text: StringText | null;
 
@@ -74,9 +77,23 @@ export class TextFile implements FileOfEdits<TextEdit> {
       const absence = isSure ? null : SAME_AND_ABSENT;
       return { kind: 'skipped', code: 'no_change', message: `${SAME}.`, absence };
     }
+    const repeated = this.#repeated(edit, text);
+    if (repeated !== null) return repeated;
+    const bare = this.#unnumbered(edit, text);
+    if (bare !== null) {
+      const outcome = this.#apply(bare);
+      if (outcome.kind !== 'changed') return outcome;
+      const tolerances = [
+        { tolerance: 'listing_numbers', line: null } as const,
+        ...outcome.tolerances,
+      ];
+      return { kind: 'changed', tolerances };
+    }
     const textPlaces = locate(edit, search) ?? search.absent(edit);
     if ('code' in textPlaces) return { kind: 'refused', ...textPlaces };
     const { places, likeness } = textPlaces;
+    if (isAdded(edit, places, text)) return skippedAddition();
+    this.#repeats.add({ before, after, line: null }, edit.hint.index);
     const tolerances: LocatedTolerance[] = [];
     const use = (name: LocatedTolerance['tolerance'], place: Stretch): void =>
       void tolerances.push({ tolerance: name, line: text.linesOf([place])[0] ?? null });
@@ -87,8 +104,39 @@ export class TextFile implements FileOfEdits<TextEdit> {
       return refused('earlier_block', ON_EARLIER);
     if (written !== undefined) use('earlier_block', written);
     const quote = text.slice(first);
-    text.replace(places, quote, likeness === null ? after : carried(before, quote, after));
+    text.replace(places, quote, writtenFor(likeness, before, quote, after));
     return { kind: 'changed', tolerances };
+  }
+
+  /** Returns an edit without the line numbers of its string, if the text has it without; null: it has no numbers. */
+  #unnumbered(edit: TextEdit, text: StringText): TextEdit | null {
+    if (!mayUse(edit, 'listing_numbers', this.#options.tolerances)) return null;
+    const [before, after] = [edit.before.split('\n'), edit.after.split('\n')];
+    // A line end at the end is one of the last line, not an empty line that lacks its number.
+    const last = before.length > 1 && before.at(-1) === '' ? -1 : before.length;
+    const plain = unnumbered(
+      before.slice(0, last),
+      after.at(-1) === '' ? after.slice(0, -1) : after,
+    );
+    if (plain === null || text.find(edit.before, false).length > 0) return null;
+    const ended = (lines: readonly string[], original: readonly string[]): string =>
+      lines.join('\n') + (original.at(-1) === '' && lines.length > 0 ? '\n' : '');
+    const bare = ended(plain.before, before);
+    return text.find(bare, false).length === 0
+      ? null
+      : { ...edit, before: bare, after: ended(plain.after, after) };
+  }
+
+  /** What becomes of an edit whose string another one of the response quotes, too; null: none does. */
+  #repeated({ before, after, hint }: TextEdit, text: StringText): EditOutcome | null {
+    const sides = { before, after, line: null };
+    const same = this.#repeats.sameAs(sides);
+    if (same !== null && text.find(after, false).length > 0) return skippedTwice('edit', same);
+    const other = this.#repeats.contradicted(sides);
+    if (other === null || text.find(before, false).length === 0) return null;
+    return hint.everywhere
+      ? null
+      : { kind: 'refused', ...contradiction('Edit', '`old_string`', other) };
   }
 
   /** Makes a file that does not exist, or one that is empty. */
@@ -144,9 +192,36 @@ export class TextFile implements FileOfEdits<TextEdit> {
   }
 }
 
+/** Does the text that an edit adds before or after its string stand there already? */
+const isAdded = (
+  { before, after }: TextEdit,
+  places: readonly Stretch[],
+  text: StringText,
+): boolean => {
+  const [place, ...others] = places;
+  if (place === undefined || others.length > 0) return false;
+  const [from, to] = place;
+  const stands = (at: number, added: string): boolean =>
+    isTelling(added) && at >= 0 && text.slice([at, at + added.length]) === added;
+  if (after.startsWith(before) && stands(to, after.slice(before.length))) return true;
+  const lead = after.slice(0, after.length - before.length);
+  return after.endsWith(before) && stands(from - lead.length, lead);
+};
+
 /** Lines end at LF alone: a carriage return before it is the last character of a line of the file. */
 const linesOf = (text: string): LineIndex =>
   text.includes('\r\n') ? indexOfLines(text.replace(/\n$/, '').split('\n')) : answerIndex(text);
+
+/** Returns what comes in place of a quote that stands by a likeness. */
+const writtenFor = (
+  likeness: TextPlaces['likeness'],
+  before: string,
+  quote: string,
+  after: string,
+): string => {
+  if (likeness === null) return after;
+  return likeness === 'line_endings' ? after.replace(/\n$/, '') : carried(before, quote, after);
+};
 
 /** Returns what comes in place of `base`, which the edit quotes as `before`: what both of its sides share stays as the file has it. */
 const carried = (before: string, base: string, after: string): string => {

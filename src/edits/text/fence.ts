@@ -102,8 +102,7 @@ export const withoutFence = (
   const [first, last] = textOf(body);
   const opening = openingFence(body.line(first));
   const lone = openingFence(body.line(last));
-  if (opening === null && (isPart || lone?.info !== '' || lone.mark.length > LONE_FENCE_CHARS))
-    return body;
+  if (opening === null && (lone?.info !== '' || lone.mark.length > LONE_FENCE_CHARS)) return body;
   const closed = opening !== null && last > first && closesFence(body.line(last), opening);
   const inner = body.slice(opening === null ? 0 : first + 1, Math.max(last, first + 1));
   // A line of the other character, as under a title, says nothing of such fences.
@@ -113,12 +112,21 @@ export const withoutFence = (
   const ownLines = isBalanced(inner);
   if (holdsFences && (isPart || opening === null)) return body;
   // A fence that is closed at the end was opened behind prose.
+  // Part of a text may have examples of its own, which end in a fence.
+  if (opening === null && isPart && !ownLines) return body;
   if (opening === null) return ANYTHING.test(path) || !ownLines ? unclear() : inner;
   const wraps = closed && (ownLines || !inner.all.some((line) => closesFence(line, opening)));
-  if (isPart && !wraps) return body;
+  if (isPart && !wraps && first === last) return unclear();
+  if (isPart && !wraps) return withoutOpening(path, body, first) ?? body;
   if (holdsFences)
     return wraps && isAround(opening, inner, base) ? outdented(inner, opening) : body;
   return wraps && !ANYTHING.test(path) ? outdented(inner, opening) : unclear();
+};
+
+/** A part of a text without the lone fence that it begins with, which nothing closes. Null: the fence is its own. */
+const withoutOpening = (path: string, body: LineIndex, first: number): LineIndex | null => {
+  const inner = body.slice(first + 1, body.length);
+  return isBalanced(body) || !isBalanced(inner) || ANYTHING.test(path) ? null : inner;
 };
 
 /** In a file that may hold fences: does the fence say that it holds Markdown, or the file that it begins inside? */

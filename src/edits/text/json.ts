@@ -1,6 +1,7 @@
 /**
- * Strict JSON with what `JSON.parse` does not tell: whether the text was cut (it ends inside a string or bracket), which keys were said
- * twice, and in which order the top-level keys stand. Nothing is repaired.
+ * JSON with what `JSON.parse` does not tell: whether the text was cut (it ends inside a string or bracket), which keys were said twice, and
+ * in which order the top-level keys stand. Text that is not JSON is read once more with what models add to it and what has one meaning:
+ * commas before a closing bracket, comments, `True`, `False` and `None`, and line ends and tabs in strings.
  */
 
 const JSON_DEPTH = 64; // bound: Nesting of a JSON answer.
@@ -24,6 +25,8 @@ export type JsonRead =
       readonly value: Json;
       readonly end: number;
       readonly starts: ReadonlyMap<Json, number>;
+      /** The text is not strict JSON. */
+      readonly isLoose: boolean;
     }
   /** The text ends before the value does. */
   | { readonly kind: 'open'; readonly inside: 'string' | 'bracket' }
@@ -43,19 +46,36 @@ const broken = (at: number, message: string): Stop => new Stop({ kind: 'broken',
 const NO_NAMES = Object.create(null) as object;
 const [BLANK, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c];
 const WORDS = Object.entries({ true: true, false: false, null: null });
+const LOOSE_WORDS = Object.entries({ True: true, False: false, None: null });
+const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 class Reader {
   readonly text: string;
   at: number;
   readonly starts = new Map<Json, number>();
-  constructor(text: string, at: number) {
+  readonly #isLoose: boolean;
+  constructor(text: string, at: number, isLoose: boolean) {
     this.text = text;
     this.at = at;
+    this.#isLoose = isLoose;
   }
 
   private blank(): void {
-    while (' \t\r\n'.includes(this.text[this.at] ?? 'x')) this.at += 1;
+    do while (' \t\r\n'.includes(this.text[this.at] ?? 'x')) this.at += 1;
+    while (this.#isLoose && this.#comment());
     if (this.at >= this.text.length) throw open('bracket');
+  }
+
+  /** Passes over a comment; false: none is here. */
+  #comment(): boolean {
+    const end = this.text.startsWith('//', this.at)
+      ? this.text.indexOf('\n', this.at)
+      : this.text.startsWith('/*', this.at)
+        ? this.text.indexOf('*/', this.at + 2) + 1
+        : null;
+    if (end === null) return false;
+    this.at = end <= 0 ? this.text.length : end + 1;
+    return true;
   }
 
   private expect(character: string): void {
@@ -81,7 +101,7 @@ class Reader {
 
   private word(): Json {
     const rest = this.text.slice(this.at, this.at + 40);
-    for (const [word, value] of WORDS) {
+    for (const [word, value] of this.#isLoose ? [...WORDS, ...LOOSE_WORDS] : WORDS) {
       if (rest.startsWith(word)) {
         this.at += word.length;
         return value;
@@ -111,7 +131,11 @@ class Reader {
     this.at += 1;
     if (isPlain) return this.text.slice(from + 1, this.at - 1);
     try {
-      return JSON.parse(this.text.slice(from, this.at)) as string;
+      const text = this.text.slice(from, this.at);
+      const isRaw = this.#isLoose && /[\n\r\t]/.test(text);
+      // A raw one behind a backslash stays, and is no JSON.
+      const plain = isRaw ? text.replace(/\\[^]|[\n\r\t]/g, (raw) => ESCAPES[raw] ?? raw) : text;
+      return JSON.parse(plain) as string;
     } catch {
       throw broken(
         from,
@@ -126,6 +150,10 @@ class Reader {
     this.blank();
     for (let isFirst = true; this.text[this.at] !== close; isFirst = false) {
       if (!isFirst) this.expect(',');
+      if (!isFirst && this.#isLoose) {
+        this.blank();
+        if (this.text[this.at] === close) break;
+      }
       one();
       this.blank();
     }
@@ -158,9 +186,17 @@ class Reader {
 
 /** Reads one JSON value from offset `from`. Integer-like keys aside, an object's keys come in the order of the text. */
 export const readJson = (text: string, from = 0): JsonRead => {
-  const reader = new Reader(text, from);
+  const strict = readBy(new Reader(text, from, false), false);
+  if (strict.kind !== 'broken') return strict;
+  const loose = readBy(new Reader(text, from, true), true);
+  // What is wrong is said of the text as it is.
+  return loose.kind === 'value' ? loose : strict;
+};
+
+const readBy = (reader: Reader, isLoose: boolean): JsonRead => {
   try {
-    return { kind: 'value', value: reader.value(0), end: reader.at, starts: reader.starts };
+    const value = reader.value(0);
+    return { kind: 'value', value, end: reader.at, starts: reader.starts, isLoose };
   } catch (error) {
     if (error instanceof Stop) return error.read;
     throw error;

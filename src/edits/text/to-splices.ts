@@ -1,7 +1,6 @@
 /**
  * The one place where result lines become bytes, so that the same edit said in any format gives the same bytes:
- * 1. Lines that the result keeps from the base keep the base's bytes. In a file with mixed line ends one whole-file diff decides which
- *    those are, whatever the format knew, because there the choice shows in the bytes.
+ * 1. Lines that the result keeps from the base keep the base's bytes. Which those are the format says, where it knows; else a line diff.
  * 2. A new line takes the ending of the line before it, else after it; where no line is kept the base's first, else LF (a new
  *    file: `newFileEol`).
  * 3. The result ends with a line end exactly if the base did; a new or empty file does. A diff's `\ No newline` changes that, and the
@@ -214,7 +213,7 @@ export const exactBase = (bytes: Uint8Array | null, encoding?: string): SpliceBa
   return { bytes, text: { lines, ends }, codec: { ...codec, bom: new Uint8Array(0) } };
 };
 
-export type SpliceOptions = Pick<ApplyOptions, 'finalNewline' | 'newFileEol'>;
+export type SpliceOptions = Pick<ApplyOptions, 'finalNewline' | 'newFileEol' | 'newFileEols'>;
 export type Spliced =
   | {
       readonly ok: true;
@@ -249,7 +248,7 @@ export const spliced = (
       (index.length > 0
         ? index.end(0) || undefined
         : plan.exact === undefined
-          ? options.newFileEol
+          ? (options.newFileEols?.get(plan.path) ?? options.newFileEol)
           : undefined) ?? '\n',
   });
   const reasons = refusals(plan, base, from, ended);
@@ -266,8 +265,7 @@ const changesOf = (plan: LinesPlan, { codec }: SpliceBase, index: LineIndex): re
   // An answer that quotes the byte order mark means the one that is there.
   const ownBom = codec.bom.length > 0 && index.line(0)?.startsWith(BOM) !== true;
   const changes = 'changes' in plan ? plan.changes : null;
-  if (changes !== null && index.eol !== 'mixed' && !(ownBom && beginsWithBom(changes, index)))
-    return changes;
+  if (changes !== null && !(ownBom && beginsWithBom(changes, index))) return changes;
   const result = 'changes' in plan ? indexOfLines(expand(index, plan.changes)) : plan.result;
   const lines = ownBom ? withoutFirstBom(result) : result;
   return changesFrom(index.length, lines, lineOrigins(index, lines));

@@ -3,8 +3,8 @@
  * the content is right.
  */
 import type { AnswerFormat } from '../../shared/formats.js';
-import { JSON_CANDIDATES } from '../detect.js';
 import { readTagCall } from '../calls/tags.js';
+import { BLOCK_CLOSING, BLOCK_OPENING, JSON_CANDIDATES } from '../detect.js';
 import { closesFence, type Fence } from '../text/fence.js';
 import { readJson } from '../text/json.js';
 
@@ -158,8 +158,8 @@ export class EditContent {
   }
 
   #searchBlock({ text, next }: ResponseLine): number | null {
-    if (!/^(?:<{5,9}|-{5,9}) SEARCH\s*$/.test(text)) return null;
-    return this.#upTo(next, (line) => /^(?:>{5,9}|\+{5,9}) REPLACE\s*$/.test(line));
+    if (!BLOCK_OPENING.test(text)) return null;
+    return this.#upTo(next, (line) => BLOCK_CLOSING.test(line));
   }
 
   /** Reads a hunk header and as many lines as it states. If those lines run into something else, the signs of the lines decide. */

@@ -18,6 +18,7 @@ import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
 import { isRecord } from '../../shared/text.js';
 import { together } from '../../system/turns.js';
+import { changesDir, createChanges } from './changes.js';
 
 const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is written anew this often before it is given up.
 
@@ -126,6 +127,10 @@ export const entriesOf = (logs: readonly (readonly unknown[])[]): readonly Archi
   ];
 };
 
+interface ArchiveOptions extends DiskStoreOptions {
+  /** False: it is a copy that no index follows. */
+  readonly isFollowed?: boolean;
+}
 const NAME = /^[a-z0-9-]{1,80}$/;
 
 /** The folder of a run. */
@@ -150,40 +155,24 @@ const readEntries = async (sys: Sys, place: string): Promise<readonly ArchiveEnt
   return entriesOf((await hasLostLog(sys, place)) ? [[]] : []);
 };
 
-export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive => {
+export const createArchive = ({
+  dir,
+  sys = realSys,
+  isFollowed = true,
+}: ArchiveOptions): Archive => {
+  const changes = createChanges({ dir: changesDir(dir), sys, writer: 'home' });
+  const announce = (stepKey: StepKey): Promise<void> =>
+    isFollowed ? changes.announce(placeName(stepKey)) : Promise.resolve();
   const placeOf = (stepKey: StepKey): string => join(dir, placeName(stepKey));
   const logOf = (stepKey: StepKey): string => logIn(placeOf(stepKey));
-
-  /** Null: there is no log. */
-  const changedOf = async (stepKey: StepKey): Promise<bigint | null> =>
-    (await orNull(sys.stat(logOf(stepKey)), ABSENT))?.changed_ns ?? null;
-
-  const find = async (prefix: string): Promise<readonly StepKey[]> =>
-    onDisk(`Listing the archive at ${dir}`, async () => {
-      const names = (await orNull(sys.readdir(dir))) ?? [];
-      const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
-      // Whoever reads one that cannot be read is told why.
-      const found = await together(keys, async (stepKey) => {
-        const changed_ns = await changedOf(stepKey).catch(() => 0n);
-        return {
-          stepKey,
-          changed_ns: changed_ns ?? ((await hasLostLog(sys, placeOf(stepKey))) ? 0n : null),
-        };
-      });
-      return found
-        .flatMap(({ stepKey, changed_ns }) =>
-          changed_ns === null ? [] : [{ stepKey, changed_ns }],
-        )
-        .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))
-        .map(({ stepKey }) => stepKey);
-    });
 
   return {
     append: (stepKey, entries, sync) => {
       const path = logOf(stepKey);
-      return onDisk(`Appending to the archive at ${path}`, () =>
-        appendLines(sys, path, entries, sync),
-      );
+      return onDisk(`Appending to the archive at ${path}`, async () => {
+        if (entries.length > 0) await announce(stepKey);
+        await appendLines(sys, path, entries, sync);
+      });
     },
     putFile: (stepKey, name, value) => {
       const path = join(placeOf(stepKey), fileName(name));
@@ -204,7 +193,55 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
       }),
     read: async (stepKey) =>
       onDisk(`Reading ${logOf(stepKey)}`, () => readEntries(sys, placeOf(stepKey))),
-    find,
-    list: () => find(''),
+    find: (prefix) => findRuns(sys, dir, prefix),
+    ...followedBy(sys, dir),
+    changesSince: (position) => changes.since(position),
+    announce: (stepKey) =>
+      onDisk(`Announcing a change of ${placeOf(stepKey)}`, () => announce(stepKey)),
   };
 };
+
+/**
+ * Returns the state of a run's log, or null if the run is not in the archive. A run that has lost its log is in the archive: its reader
+ * learns that the log is missing.
+ */
+const logState = async (
+  sys: Sys,
+  place: string,
+): Promise<{ readonly size: number; readonly changed_ns: bigint } | null> => {
+  const stat = await orNull(sys.stat(logIn(place)), ABSENT);
+  if (stat !== null) return stat;
+  return (await hasLostLog(sys, place)) ? { size: 0, changed_ns: 0n } : null;
+};
+
+/** Returns the runs whose keys begin with the prefix and that are in the archive, newest first. */
+const findRuns = (sys: Sys, dir: string, prefix: string): Promise<readonly StepKey[]> =>
+  onDisk(`Listing the archive at ${dir}`, async () => {
+    const names = (await orNull(sys.readdir(dir))) ?? [];
+    const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
+    const found = await together(keys, async (stepKey) => {
+      // If a log cannot be looked at, its reader learns why.
+      const state = await logState(sys, join(dir, stepKey)).catch(() => ({ changed_ns: 0n }));
+      return state === null ? [] : [{ stepKey, changed_ns: state.changed_ns }];
+    });
+    return found
+      .flat()
+      .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))
+      .map(({ stepKey }) => stepKey);
+  });
+
+/** What an index compares with its rows. */
+const followedBy = (sys: Sys, dir: string): Pick<Archive, 'names' | 'namesStamp' | 'stamp'> => ({
+  names: () =>
+    onDisk(`Listing the archive at ${dir}`, async () =>
+      ((await orNull(sys.readdir(dir))) ?? []).filter(isStepKey),
+    ),
+  namesStamp: async () => {
+    const stat = await orNull(sys.stat(dir), ABSENT);
+    return stat === null ? 'none' : String(stat.changed_ns);
+  },
+  stamp: async (stepKey) => {
+    const state = await logState(sys, join(dir, placeName(stepKey)));
+    return state === null ? null : `${state.size}-${state.changed_ns.toString(36)}`;
+  },
+});

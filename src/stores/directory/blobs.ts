@@ -104,6 +104,30 @@ const at = async (path: string): Promise<StoredFile | null> => {
   return { path, bytes, changed_ms: Math.max(written_ms, ctimeMs), written_ms };
 };
 
+/** A directory may go away meanwhile; the end of a link is a disk that must be there. */
+const GONE = { directory: ABSENT, link: ['ENOTDIR'] } as const;
+
+/** Links right in the place are followed: a part of a home may lie on another disk. */
+async function* walk(
+  place: string,
+  skipped: readonly string[] = [],
+  kind: 'place' | keyof typeof GONE = 'place',
+): AsyncGenerator<readonly StoredFile[]> {
+  const gone = GONE[kind === 'link' ? 'link' : 'directory'];
+  const all = (await orNull(readdir(place, { withFileTypes: true }), gone)) ?? [];
+  const entries = all.filter(({ name }) => !skipped.includes(join(place, name)));
+  const files = await together(
+    entries.filter((entry) => entry.isFile()),
+    ({ name }) => at(join(place, name)),
+  );
+  yield files.filter((file) => file !== null);
+  for (const entry of entries) {
+    const path = join(place, entry.name);
+    if (entry.isDirectory()) yield* walk(path, skipped, 'directory');
+    if (kind === 'place' && entry.isSymbolicLink()) yield* walk(path, skipped, 'link');
+  }
+}
+
 export const diskFiles: StoreFiles = {
   list: async (directory, skipped) => {
     const all = await readdir(directory, { withFileTypes: true });
@@ -124,6 +148,7 @@ export const diskFiles: StoreFiles = {
     );
     return [...files, ...linked.flat()].filter((file) => file !== null);
   },
+  walk,
   at,
   readText: async (path) => {
     const read = (each: string) =>

@@ -8,7 +8,7 @@ import { fail } from '../../shared/problems.js';
 import { groupBy } from '../../shared/text.js';
 import { parseJson, putAsJson } from '../../system/durable.js';
 import type { Environment } from '../../system/environment.js';
-import { refOf } from '../../system/hash.js';
+import { refOf, sha256 } from '../../system/hash.js';
 import { together } from '../../system/turns.js';
 import {
   entriesOf,
@@ -29,6 +29,7 @@ import type {
   StoreFiles,
   Stores,
 } from '../ports.js';
+import { createS3Changes } from './changes.js';
 import type { Place } from './failures.js';
 import { openObjects, type Found, type Objects, type Times } from './objects.js';
 
@@ -116,9 +117,11 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
     return [...changed].sort(([, a], [, b]) => b - a).map(([stepKey]) => stepKey);
   };
 
+  const changes = createS3Changes(objects);
   return {
     append: async (stepKey, entries) => {
       if (entries.length === 0) return;
+      await changes.announce(placeName(stepKey));
       let log = logs.get(stepKey);
       if (log === undefined) {
         if (logs.size >= OPEN_LOGS) logs.clear();
@@ -146,7 +149,7 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       return entriesOf(await Promise.all(read));
     },
     find,
-    list: () => find(''),
+    ...followed(objects, changes),
     putFile: async (stepKey, name, value) => {
       const key = `${placeOf(stepKey)}/${fileName(name)}`;
       return { path: `${objects.place.url}/${key}`, ...(await putObject(objects, key, value)) };
@@ -159,6 +162,23 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
     },
   };
 };
+
+/** What an index asks of an archive. */
+const followed = (
+  objects: Objects,
+  changes: ReturnType<typeof createS3Changes>,
+): Pick<Archive, 'names' | 'namesStamp' | 'stamp' | 'changesSince' | 'announce'> => ({
+  names: async () => (await objects.names('archive/')).filter(isStepKey),
+  // A list of all names takes a request for each 1,000 of them. Every writer announces what it makes.
+  namesStamp: () => Promise.resolve(null),
+  stamp: async (stepKey) => {
+    const pieces = await objects.list(`archive/${placeName(stepKey)}/log-`);
+    const stamps = pieces.map(({ key, bytes, changed_ms }) => `${key} ${bytes} ${changed_ms}`);
+    return pieces.length === 0 ? null : sha256(stamps.join(' ')).slice(0, 32);
+  },
+  changesSince: (position) => changes.since(position),
+  announce: (stepKey) => changes.announce(placeName(stepKey)),
+});
 
 /** The objects as files, and how they are removed beside processes that write. Paths are `s3://bucket/prefix/key`. */
 export const createS3Files = (objects: Objects): StoreFiles => {
@@ -178,6 +198,11 @@ export const createS3Files = (objects: Objects): StoreFiles => {
   };
   return {
     list,
+    // One list of all objects: a list for each folder would be a request for each run.
+    walk: async function* (place, skipped = []) {
+      const found = await list(place);
+      yield found.filter(({ path }) => !skipped.some((folder) => path.startsWith(`${folder}/`)));
+    },
     at,
     readText: async (path) => {
       const bytes = await besideGc(path, (each) => objects.get(keyOf(each)));

@@ -62,8 +62,8 @@ export interface Objects {
   put(key: string, bytes: Uint8Array): Promise<number>;
   /** When it was last put; null: it is not there. */
   head(key: string): Promise<Found | null>;
-  /** In the order of their keys. */
-  list(prefix: string): Promise<readonly Found[]>;
+  /** In the order of their keys; `after`: only those that come after this key. */
+  list(prefix: string, after?: string): Promise<readonly Found[]>;
   /** What stands between the prefix and the next `/`. */
   names(prefix: string): Promise<readonly string[]>;
   remove(key: string): Promise<void>;
@@ -142,7 +142,10 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
     });
   };
 
-  const pages = async (prefix: string, delimiter?: string) => {
+  const pages = async (
+    prefix: string,
+    { delimiter, after }: { readonly delimiter?: string; readonly after?: string | undefined } = {},
+  ) => {
     const all: { found: Found[]; names: string[] } = { found: [], names: [] };
     const { Bucket, Key: Prefix } = at(prefix);
     for (let ContinuationToken: string | undefined, more = true; more;) {
@@ -150,6 +153,7 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
         Bucket,
         Prefix,
         Delimiter: delimiter,
+        StartAfter: after === undefined ? undefined : at(after).Key,
         ContinuationToken,
       });
       const said = await tried(`Listing ${url}/${prefix}`, (abortSignal) =>
@@ -201,9 +205,9 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
         }
       );
     },
-    list: async (prefix) => (await pages(prefix)).found,
+    list: async (prefix, after) => (await pages(prefix, { after })).found,
     names: async (prefix) => {
-      const { found, names } = await pages(prefix, '/');
+      const { found, names } = await pages(prefix, { delimiter: '/' });
       return [...names, ...found.map(({ key }) => key.slice(prefix.length))];
     },
     remove: async (key) => {

@@ -14,6 +14,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { DataFault } from '../../edits/index.js';
+import { withJoinedQuotes } from './yaml-quotes.js';
 
 // bound: Maps and lists within each other. The parser recurses, and V8 ends the process if it compiles a regular expression on a full stack.
 export const YAML_NESTING = 50;
@@ -41,7 +42,15 @@ export const yamlFaults = (
   return faultsIn(base, mayRepeat)?.length === 0 ? faults : [];
 };
 
+/** Errors that other parsers report as well. */
 const faultsIn = (text: string, mayRepeat: boolean): readonly DataFault[] | null => {
+  const faults = parseFaults(text, mayRepeat);
+  if (faults === null || faults.length === 0) return faults;
+  const joined = withJoinedQuotes(text);
+  return joined !== text && parseFaults(joined, mayRepeat)?.length === 0 ? [] : faults;
+};
+
+const parseFaults = (text: string, mayRepeat: boolean): readonly DataFault[] | null => {
   const counter = new LineCounter();
   const tokens = tokensOf(text, counter);
   if (tokens === null) return null;

@@ -27,7 +27,8 @@ import { proposalIdOf, recordName } from '../proposal.js';
 import { appliedUnder, isLocal, releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLocks, type CurrentTaking, type Locks } from './lock.js';
-import { recoverAll } from './recover.js';
+import { OpenMarks } from './marks.js';
+import { recoverAll, recoverMarked } from './recover.js';
 import { putBack, rollBack } from './rollback.js';
 import { onDisk, orNull } from '../../system/durable.js';
 import { withScratch } from '../../system/scratch.js';
@@ -60,17 +61,9 @@ export interface ApplyEngineOptions {
 }
 
 export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
-  const { home, blobs, sys = realSys, patience_ms = STORE_BOUNDS.attemptPatience_ms } = options;
+  const { home, blobs, sys = realSys } = options;
   const locks = options.locks ?? createLocks({ home, sys });
-  const take: EngineParts['take'] = (...taking) => locks.take(...taking);
-  let identity: Promise<ProcessIdentity> | null =
-    options.process === undefined ? null : Promise.resolve(options.process);
-  const parts = async (assertCurrent: AssertCurrent = () => undefined): Promise<EngineParts> => {
-    const process = await (identity ??= ownProcess(sys));
-    const { transactions } = homePaths(home);
-    const own = { sys, blobs, process, patience_ms, locks, take, assertCurrent, transactions };
-    return options.runs === undefined ? own : { ...own, take: takeOver(own, options.runs) };
-  };
+  const parts = partsOf(options, sys, locks);
 
   return {
     root: (workspace) => Promise.resolve(workspace),
@@ -115,6 +108,33 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
         releaseEnded(await parts(), workspace, holder, finished),
       ),
     recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
+    recoverMarked: () => onDisk('Recovery', async () => recoverMarked(await parts())),
+  };
+};
+
+/** Makes the parts of the engine for each of its calls. Who this process is, is found out at the first of them. */
+const partsOf = (options: ApplyEngineOptions, sys: Sys, locks: Locks) => {
+  const { home, blobs, patience_ms = STORE_BOUNDS.attemptPatience_ms } = options;
+  const { transactions } = homePaths(home);
+  const take: EngineParts['take'] = (...taking) => locks.take(...taking);
+  let identity: Promise<ProcessIdentity> | null =
+    options.process === undefined ? null : Promise.resolve(options.process);
+  let marks: OpenMarks | null = null;
+  return async (assertCurrent: AssertCurrent = () => undefined): Promise<EngineParts> => {
+    const process = await (identity ??= ownProcess(sys));
+    marks ??= new OpenMarks({ sys, home, boot: process.boot });
+    const own = {
+      sys,
+      blobs,
+      process,
+      patience_ms,
+      locks,
+      take,
+      assertCurrent,
+      transactions,
+      marks,
+    };
+    return options.runs === undefined ? own : { ...own, take: takeOver(own, options.runs) };
   };
 };
 

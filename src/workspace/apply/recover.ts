@@ -5,13 +5,17 @@ import { sentence } from '../../shared/problems.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
 import {
   asAttempt,
+  endMark,
+  isAtRest,
   liveAttempts,
   problemOf,
   finishOpen,
   sweep,
   type EngineParts,
 } from './transaction.js';
+import { freshId } from './paths.js';
 import { orNull } from '../../system/durable.js';
+import { ABSENT } from '../../system/given-file.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
 import type { RecoveredTransaction } from '../ports.js';
@@ -29,20 +33,71 @@ export const recoverAll = async (
   parts: EngineParts,
   some?: readonly StepKey[],
 ): Promise<readonly RecoveredTransaction[]> => {
-  const { sys, transactions } = parts;
-  const steps = some ?? ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey);
-  const unsettled = await together(steps, (stepKey) => unsettledOf(parts, stepKey));
-  const all: RecoveredTransaction[] = [];
-  for (const { stepKey, record } of unsettled.flat()) {
-    const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, record, attempt));
-    if (recovered !== null) all.push(recovered);
-  }
-  return all;
+  const unsettled = await recoverSteps(parts, some ?? (await allSteps(parts)));
+  return unsettled.flatMap(({ recovered }) => recovered ?? []);
 };
 
+/** The same of the steps with a mark (marks.ts). If marks do not count yet, of all steps, and those with something left to do get one. */
+export const recoverMarked = async (
+  parts: EngineParts,
+): Promise<readonly RecoveredTransaction[]> => {
+  const { sys, transactions, marks } = parts;
+  const markedSteps = await marks.steps();
+  const unsettled = await recoverSteps(parts, markedSteps ?? (await allSteps(parts)));
+  if (markedSteps === null && (await markOpen(parts, unsettled))) await marks.noteComplete();
+  const isDone = async (stepKey: StepKey): Promise<boolean> => {
+    const records = await recordsOf(sys, transactions, stepKey, ABSENT);
+    const rests = records.map((record) => isAtRest(record).catch(() => false));
+    return (await Promise.all(rests)).every(Boolean);
+  };
+  await marks.dropOld(isDone).catch(() => undefined);
+  return unsettled.flatMap(({ recovered }) => recovered ?? []);
+};
+
+/** Marks the steps of records with something left to do. False: one of them could not be marked. */
+const markOpen = async (
+  { marks }: EngineParts,
+  unsettled: readonly Unsettled[],
+): Promise<boolean> => {
+  for (const { stepKey, record } of unsettled) {
+    const isDone = await isAtRest(record).catch(() => false);
+    if (!isDone && !(await marks.add(stepKey, freshId()))) return false;
+  }
+  return true;
+};
+
+const allSteps = async ({ sys, transactions }: EngineParts): Promise<readonly StepKey[]> =>
+  ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey);
+
+/** Recovers one record after the other. Null: there was nothing to recover. */
+const recoverSteps = async (
+  parts: EngineParts,
+  steps: readonly StepKey[],
+): Promise<readonly (Unsettled & { readonly recovered: RecoveredTransaction | null })[]> => {
+  const records = (await together(steps, (stepKey) => unsettledOf(parts, stepKey))).flat();
+  const unsettled: (Unsettled & { readonly recovered: RecoveredTransaction | null })[] = [];
+  for (const { stepKey, record } of records) {
+    const recovered = await asAttempt(async (attempt) => {
+      const outcome = await recoverOne(parts, stepKey, record, attempt);
+      await endMark(parts, record, attempt);
+      return outcome;
+    });
+    unsettled.push({ stepKey, record, recovered });
+  }
+  return unsettled;
+};
+
+interface Unsettled {
+  readonly stepKey: StepKey;
+  readonly record: TransactionRecord;
+}
+
 /** A home keeps the records of thousands of steps, nearly all of them settled: these are passed over without being read. */
-const unsettledOf = async ({ sys, transactions }: EngineParts, stepKey: StepKey) => {
-  const records = await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
+const unsettledOf = async (
+  { sys, transactions }: EngineParts,
+  stepKey: StepKey,
+): Promise<readonly Unsettled[]> => {
+  const records = await recordsOf(sys, transactions, stepKey, ABSENT);
   const settled = await Promise.all(records.map((record) => record.isSettled()));
   return records.flatMap((record, at) => (settled[at] === true ? [] : [{ stepKey, record }]));
 };

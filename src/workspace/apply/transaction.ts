@@ -2,7 +2,9 @@
  * One transaction, from a plan to a closed record, through whatever died before or runs at the same time. Who decides between forward and
  * back is always the verdict file of the record: written once, read by all.
  */
+import { dirname } from 'node:path';
 import type { Locks } from './lock.js';
+import type { OpenMarks } from './marks.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, problem, ProblemError, problemOn, type Problem } from '../../shared/problems.js';
 import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
@@ -37,6 +39,7 @@ export interface EngineParts {
   /** How long the work of a live attempt is waited for before it is joined or reverted. */
   readonly patience_ms: number;
   readonly transactions: string;
+  readonly marks: OpenMarks;
   readonly locks: Locks;
   /** Takes a workspace's lock, also from a run that has ended where it stands for nothing any more. */
   readonly take: Locks['take'];
@@ -130,7 +133,10 @@ export const finishOpen = async (
     await record.putCleaned(plan.generation);
     return { did: 'reverted' };
   }
-  if (attempt !== plan.attempt) await record.putDriver({ attempt, process: context.process });
+  if (attempt !== plan.attempt) {
+    await context.marks.add(plan.stepKey, attempt);
+    await record.putDriver({ attempt, process: context.process });
+  }
   const live = await liveAttempts(context, state, attempt);
   return { did: 'finished', closed: await goOn(driveOf(context, own, live)) };
 };
@@ -165,6 +171,33 @@ export const transact = async (
   attempt: string,
   makePlan: (generation: number) => Promise<PlanAttempt>,
 ): Promise<Transacted> => {
+  try {
+    return await carryThrough(context, record, attempt, makePlan);
+  } finally {
+    await endMark(context, record, attempt);
+  }
+};
+
+/** Removes the mark of an attempt that has ended, unless something of its record is left to do. */
+export const endMark = (
+  { marks }: EngineParts,
+  record: TransactionRecord,
+  attempt: string,
+): Promise<void> => marks.end(dirname(record.name), attempt, () => isAtRest(record));
+
+/** Returns whether nothing of the record is left to finish, revert or sweep. */
+export const isAtRest = async (record: TransactionRecord): Promise<boolean> => {
+  if (await record.isSettled()) return true;
+  const state = await record.load();
+  return !isOpen(state) && !needsSweep(state);
+};
+
+const carryThrough = async (
+  context: EngineParts,
+  record: TransactionRecord,
+  attempt: string,
+  makePlan: (generation: number) => Promise<PlanAttempt>,
+): Promise<Transacted> => {
   const deadline = performance.now() + context.patience_ms;
   const passed = new Set<string>();
   let longest_ms: number = STORE_BOUNDS.attemptPoll_ms;
@@ -194,6 +227,7 @@ export const transact = async (
         continue;
       return { outcome: 'base_changed', conflicts: made.conflicts };
     }
+    await context.marks.add(made.plan.stepKey, attempt);
     if (!(await record.putPlan(made.plan)).created) continue;
     const refused = await tryToCommit(context, record, made);
     if (refused !== null) return { outcome: 'failed', problem: refused };
@@ -289,6 +323,10 @@ const revert = async (
 export const problemOf = (error: unknown, where: string): Problem =>
   problemOn()(asDiskProblem(error, `Changing files in ${where}`));
 
+/** Other attempts were at work on a closed record, and what they left is not yet removed. */
+const needsSweep = ({ plan, closed, swept, drivers }: RecordState): boolean =>
+  plan !== null && closed !== null && !swept && (drivers.length > 0 || plan.generation > 1);
+
 /** After a record was closed while other attempts were at work: what they left behind when they died. */
 export const sweep = async (
   context: EngineParts,
@@ -297,8 +335,7 @@ export const sweep = async (
   attempt: string,
 ): Promise<void> => {
   const { plan } = state;
-  if (plan === null || state.closed === null || state.swept) return;
-  if (state.drivers.length === 0 && plan.generation === 1) return;
+  if (plan === null || !needsSweep(state)) return;
   const live = await liveAttempts(context, state, attempt);
   let asleep = live.size;
   for (let generation = 1; generation < plan.generation; generation++) {

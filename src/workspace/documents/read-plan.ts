@@ -95,26 +95,26 @@ const reader =
   (path) => {
     const full = join(base, path);
     const found = lstatSync(full, { throwIfNoEntry: false });
-    if (found === undefined) return { why: `expected a file ${path}, but it does not exist` };
+    if (found === undefined) return { reason: `expected a file ${path}, but it does not exist` };
     const inside = relative(base, realpathSync(full));
     if (found.isSymbolicLink() || inside.startsWith('..'))
       return {
-        why: `expected a file of the plan's folder, as marks are written into it; ${path} is a link`,
+        reason: `expected a file of the plan's folder, as marks are written into it; ${path} is a link`,
       };
     const size = statSync(full);
-    if (!size.isFile()) return { why: `expected ${path} to be a file` };
+    if (!size.isFile()) return { reason: `expected ${path} to be a file` };
     if (size.size > PLAN_FILE_BYTES)
       return {
-        why: `expected at most ${PLAN_FILE_BYTES} bytes, but ${path} has ${size.size}; split the plan`,
+        reason: `expected at most ${PLAN_FILE_BYTES} bytes, but ${path} has ${size.size}; split the plan`,
       };
     const bytes = readGivenSync(full, PLAN_FILE_BYTES);
     try {
       const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
       return text.includes('\0')
-        ? { why: `expected text, but ${path} contains a NUL character` }
+        ? { reason: `expected text, but ${path} contains a NUL character` }
         : { text };
     } catch {
-      return { why: `expected UTF-8, but ${path} has another encoding` };
+      return { reason: `expected UTF-8, but ${path} has another encoding` };
     }
   };
 

@@ -169,9 +169,12 @@ describe('what may be removed', () => {
     );
     const temp = join(emend.home, 'host-id.TMP-1-0123456789ab');
     await writeFile(temp, '');
+    const ofIndex = join(emend.home, 'index', 'runs.log.TMP-1-0123456789ab');
+    await mkdir(join(emend.home, 'index'), { recursive: true });
+    await writeFile(ofIndex, '');
     const found = await findUnused(emend, { olderThan_ms: -1000 });
     expect(found.blobs.map(({ path }) => path.slice(-64))).toEqual([hexOf(nobody)]);
-    expect(found.temps.map(({ path }) => path)).toEqual([temp]);
+    expect(found.temps.map(({ path }) => path).sort()).toEqual([temp, ofIndex].sort());
   });
 
   test('nothing is removed while runs of another namespace may be open, unless a person says that they are not', async () => {

@@ -145,7 +145,7 @@ describe('steps that have ended', () => {
         known.key,
         writing.key,
       ]);
-    expect(await emend.archive.list()).toHaveLength(4);
+    expect(await emend.archive.names()).toHaveLength(4);
     expect(await holds(emend.blobs, old.answer)).toBe(false);
     for (const ref of [old.shown, open.answer, known.answer, writing.answer])
       expect(await holds(emend.blobs, ref)).toBe(true);
@@ -165,7 +165,7 @@ describe('steps that have ended', () => {
     const found = await findUnused(emend, { ...ALL, archivesOlderThan_ms: -1000 });
     expect(found.steps.map((each) => each.archive)).toEqual([true, true]);
     await removeUnused(emend, found);
-    expect(await emend.archive.list()).toEqual([]);
+    expect(await emend.archive.names()).toEqual([]);
     for (const ref of [old.shown, old.answer, young.shown])
       expect(await holds(emend.blobs, ref)).toBe(false);
   });

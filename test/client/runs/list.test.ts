@@ -1,4 +1,4 @@
-/** `emend list --state --text --workspace`, and the function behind it that the review page's list filters by, too. */
+/** `emend list` with its filters and pages, and the function behind it that the review page's list filters by, too. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -179,19 +179,58 @@ test('of too many open runs those that wait are listed, and the rest is counted;
   expect([found.runs.length, found.open_left_off]).toEqual([2, 0]);
 });
 
-test('the archives that are shown are read at once: in a bucket each is a request or more', async () => {
+test('archives of ended runs are read once, at once, and no more for a list: in a bucket each is a request or more', async () => {
   const emend = await fakeEmend(new FakeServer());
   for (let n = 1; n <= 60; n++)
     await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });
-  let [open, most] = [0, 0];
+  let [open, most, all] = [0, 0, 0];
   const read: Emend['archive']['read'] = async (stepKey) => {
+    all += 1;
     most = Math.max(most, (open += 1));
     const found = await emend.archive.read(stepKey);
     open -= 1;
     return found;
   };
-  const { runs } = await listRuns({ ...emend, archive: { ...emend.archive, read } });
-  expect([runs.length, most]).toEqual([50, 50]);
+  const counted = { ...emend, archive: { ...emend.archive, read } };
+  expect((await listRuns(counted)).runs).toHaveLength(50);
+  expect([most, all]).toEqual([60, 60]);
+  expect((await listRuns(counted, { filter: { text: 'job' } })).runs).toHaveLength(50);
+  expect(all).toBe(60);
+});
+
+test('goes from page to page to the oldest run; a page that is not the first has no open runs', async () => {
+  const server = new FakeServer();
+  server.add(keyOf(500), 'emend-1');
+  const emend = await fakeEmend(server);
+  for (let n = 1; n <= 12; n++)
+    await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });
+  const titles: string[][] = [];
+  let before: string | null = null;
+  do {
+    const page: RunList = await listRuns(emend, { limit: 5, before });
+    titles.push(page.runs.map(({ title }) => title));
+    expect(page.left_off).toBe(Math.max(0, 12 - 5 * titles.length));
+    before = page.older;
+  } while (before !== null);
+  const jobs = (...numbers: number[]): string[] => numbers.map((n) => `Job ${n}`);
+  expect(titles).toEqual([['A job', ...jobs(12, 11, 10, 9, 8)], jobs(7, 6, 5, 4, 3), jobs(2, 1)]);
+  expect((await listRuns(emend, { before: '1970-01-01T00:03:00Z' })).runs).toMatchObject([
+    { title: 'Job 2' },
+    { title: 'Job 1' },
+  ]);
+});
+
+test('an open run is found by its task and files, which only its archive has', async () => {
+  const server = new FakeServer();
+  server.add(keyOf(1), 'emend-1');
+  const emend = await fakeEmend(server);
+  const job = await emend.blobs.put(new TextEncoder().encode('Rename the frobnicator'));
+  const data = startedData({ title: 'A job', workspace: '/w', job });
+  const time = new Date(0).toISOString();
+  await emend.archive.append(keyOf(1), [{ id: 'started', at: time, kind: 'started', data }]);
+  const found = async (text: string) => (await listRuns(emend, { filter: { text } })).runs;
+  expect(await found('frobnicator')).toMatchObject([{ stepKey: keyOf(1), open: true }]);
+  expect(await found('frobnicator nothing')).toEqual([]);
 });
 
 test('on the command line: as lines, as JSON, a repository by any path to it, and what is no state', async () => {
@@ -214,10 +253,10 @@ test('on the command line: as lines, as JSON, a repository by any path to it, an
   const found = async (...args: string[]) =>
     (JSON.parse((await typed(...args, '--json')).out) as RunList).runs.map(({ title }) => title);
   expect((await found()).sort()).toEqual(['Here', 'There']);
-  expect(await found('--text', 'THERE')).toEqual(['There']);
-  expect(await found('--workspace', '.')).toEqual(['Here']);
-  expect(await found('--state', 'unknown', '--workspace', workspace ?? '')).toEqual(['There']);
-  expect((await typed('--text', 'nothing like it')).out).toBe(
+  expect(await found('--search', 'THERE')).toEqual(['There']);
+  expect(await found('--repository', '.')).toEqual(['Here']);
+  expect(await found('--state', 'unknown', '--repository', workspace ?? '')).toEqual(['There']);
+  expect((await typed('--search', 'nothing like it')).out).toBe(
     'No run matches. All runs: emend list\n',
   );
   const wrong = await typed('--state', 'dead');

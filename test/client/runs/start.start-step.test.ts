@@ -21,7 +21,7 @@ describe('starting a step', () => {
     const workflowId = workflowIdOf('job', dir, 'job.md');
     const origin = { namespace: 'default', workflowId, firstRunId: 'run-1', cronRunId: null };
     expect(step).toEqual({ stepKey: runKey(origin), workflowId, runId: 'run-1', started: 'new' });
-    expect(await emend.archive.list()).toEqual([]);
+    expect(await emend.archive.names()).toEqual([]);
   });
 
   test('while one is open a second start shows it and leaves no trace of its own', async () => {

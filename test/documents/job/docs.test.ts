@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { CONFIG_KEYS, parseConfig } from '../../../src/documents/job/config.js';
-import { JOB_KEYS, parseJob } from '../../../src/documents/job/job.js';
+import { JOB_KEYS } from '../../../src/documents/job/job-keys.js';
+import { parseJob } from '../../../src/documents/job/job.js';
 import { DEFAULT_MODELS } from '../../../src/documents/job/models.js';
-import { DEFAULT_PROTECTED } from '../../../src/documents/job/protected-paths.js';
+import { DEFAULT_PROTECTED } from '../../../src/documents/job/protected-patterns.js';
 import { TOLERANCES } from '../../../src/shared/formats.js';
 import { LIMITS } from '../../../src/shared/limits.js';
 

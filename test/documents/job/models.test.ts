@@ -3,11 +3,10 @@ import { parseConfig } from '../../../src/documents/job/config.js';
 import { resolveLimits } from '../../../src/documents/job/limits.js';
 import {
   fitLimits,
-  formatsOf,
   inputBudget,
-  modelEntry,
   mostOutput_tokens,
-} from '../../../src/documents/job/models.js';
+} from '../../../src/documents/job/token-budgets.js';
+import { formatsOf, modelEntry } from '../../../src/documents/job/models.js';
 
 const configOf = (yaml: string) => {
   const read = parseConfig(yaml);

@@ -1,10 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseConfig } from '../../../src/documents/job/config.js';
-import {
-  DEFAULT_PROTECTED,
-  namedByScripts,
-  whyProtected,
-} from '../../../src/documents/job/protected-paths.js';
+import { DEFAULT_PROTECTED } from '../../../src/documents/job/protected-patterns.js';
+import { namedByScripts, whyProtected } from '../../../src/documents/job/protected-paths.js';
 
 const why = whyProtected(DEFAULT_PROTECTED);
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);

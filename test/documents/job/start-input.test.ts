@@ -1,6 +1,6 @@
 /** The table of what may be typed as the input of a run: src/documents/job/start-input.ts. */
 import { describe, expect, test } from '@jest/globals';
-import { JOB_KEYS } from '../../../src/documents/job/job.js';
+import { JOB_KEYS } from '../../../src/documents/job/job-keys.js';
 import {
   planPathIn,
   readPlanInput,

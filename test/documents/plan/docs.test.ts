@@ -2,9 +2,9 @@
 import { expect, test } from '@jest/globals';
 import { collapsePhase, collapseStage } from '../../../src/documents/plan/collapse.js';
 import { expandPhase, expandStage } from '../../../src/documents/plan/expand.js';
-import { reportOf } from '../../../src/documents/plan/report.js';
-import { DEFAULT_THRESHOLDS, resolveThresholds } from '../../../src/documents/plan/score.js';
-import { levelOf, type PlanTree } from '../../../src/documents/plan/tree.js';
+import { reportOf } from '../../../src/documents/plan/plan-report.js';
+import { DEFAULT_THRESHOLDS, resolveThresholds } from '../../../src/documents/plan/thresholds.js';
+import { levelOf, type PlanTree } from '../../../src/documents/plan/plan-tree.js';
 import { DOCUMENTED as PLAN, done, inOneFile } from './support.js';
 
 const check = (tree: PlanTree) => reportOf(tree, resolveThresholds([]), (path) => path);

@@ -4,7 +4,8 @@ import { treeOf } from '../../../src/documents/plan/change.js';
 import { collapseStage } from '../../../src/documents/plan/collapse.js';
 import { expandStage } from '../../../src/documents/plan/expand.js';
 import { readMarkdown } from '../../../src/documents/plan/markdown.js';
-import { folderOf, resolveLink, type PlanTree } from '../../../src/documents/plan/tree.js';
+import { folderOf, resolveLink } from '../../../src/documents/plan/plan-paths.js';
+import type { PlanTree } from '../../../src/documents/plan/plan-tree.js';
 import { collapse, done, expand, filesOf, inOneFile } from './support.js';
 
 const MAIN = '010_demo/010_demo.md';

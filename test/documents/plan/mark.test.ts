@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { markPhase, type PhaseMark } from '../../../src/documents/plan/mark.js';
-import { summaryFiles, withSummary } from '../../../src/documents/plan/history.js';
-import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/score.js';
-import { findPhase, fullText, readTree } from '../../../src/documents/plan/tree.js';
+import { markPhase, type PhaseMark } from '../../../src/documents/plan/mark-phase.js';
+import { summaryFiles, withSummary } from '../../../src/documents/plan/partial-summary.js';
+import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/thresholds.js';
+import { findPhase, fullText, readTree } from '../../../src/documents/plan/plan-tree.js';
 
 const tree = (files: Record<string, string>, inFolder = false) =>
   readTree(
     { stem: '010_demo', inFolder },
-    (path) => (files[path] === undefined ? { why: `no ${path}` } : { text: files[path] }),
+    (path) => (files[path] === undefined ? { reason: `no ${path}` } : { text: files[path] }),
     (path) => path,
   );
 const mark = (files: Record<string, string>, more: Partial<PhaseMark> = {}, inFolder = false) => {

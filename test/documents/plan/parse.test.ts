@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readMarkdown } from '../../../src/documents/plan/markdown.js';
-import { parsePlan } from '../../../src/documents/plan/parse.js';
-import { splice } from '../../../src/documents/plan/types.js';
-import { addMarker, partHeading, removeMarker } from '../../../src/documents/plan/reading.js';
+import { parsePlan } from '../../../src/documents/plan/parse-plan.js';
+import { splice } from '../../../src/documents/plan/text-spans.js';
+import { addMarker, partHeading, removeMarker } from '../../../src/documents/plan/headings.js';
 import { fuzz } from '../../support/fuzz.js';
 import { EVERYTHING } from './support.js';
 

@@ -5,9 +5,9 @@ import { treeOf, type Changed } from '../../../src/documents/plan/change.js';
 import { expandPhase } from '../../../src/documents/plan/expand.js';
 import { applyReplan } from '../../../src/documents/plan/replan.js';
 import { replanSchema } from '../../../src/documents/plan/replan-answer.js';
-import { measured, withRevision } from '../../../src/documents/plan/history.js';
-import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/score.js';
-import type { PlanTree } from '../../../src/documents/plan/tree.js';
+import { measureReplan, withRevision } from '../../../src/documents/plan/revision-history.js';
+import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/thresholds.js';
+import type { PlanTree } from '../../../src/documents/plan/plan-tree.js';
 import { wavesOf } from '../../../src/documents/plan/waves.js';
 
 const PLAN = `# Plan
@@ -259,7 +259,7 @@ test('expand_phase and collapse_phase are those of the commands', () => {
   const back = changed(treeOf(expanded), { action: 'collapse_phase' });
   expect(back.files.get('010_demo.md')).toBe(PLAN);
   expect(
-    measured([planOf(PLAN), treeOf(expanded)], 2, 'expand_phase', DEFAULT_THRESHOLDS),
+    measureReplan([planOf(PLAN), treeOf(expanded)], 2, 'expand_phase', DEFAULT_THRESHOLDS),
   ).toMatchObject({
     oldStructure: 'inline',
     newStructure: 'expanded',
@@ -276,7 +276,7 @@ describe('the revision history', () => {
     complexityBefore: 9.5,
     complexityAfter: 6.2,
     forced: false,
-    why: 'the schema\n## is <!-- missing',
+    reason: 'the schema\n## is <!-- missing',
   } as const;
   const at = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
   const ENTRY =
@@ -321,12 +321,12 @@ test('expand_phase takes the stages with it where there are more than three; of 
     ...[1, 2, 3, 4].map((n) => `phase_2_second/stage_${n}_s${n}.md`),
   ];
   expect(names(treeOf(whole))).toEqual(['010_demo.md', ...files].map((file) => `010_demo/${file}`));
-  expect(measured([staged(4), treeOf(whole)], 2, 'expand_phase', DEFAULT_THRESHOLDS)).toMatchObject(
-    {
-      oldStructure: 'inline',
-      newStructure: 'expanded stages',
-    },
-  );
+  expect(
+    measureReplan([staged(4), treeOf(whole)], 2, 'expand_phase', DEFAULT_THRESHOLDS),
+  ).toMatchObject({
+    oldStructure: 'inline',
+    newStructure: 'expanded stages',
+  });
   const expanded = expandPhase(staged(4), 2, DEFAULT_THRESHOLDS);
   if (!expanded.ok) throw new Error('expected an expanded phase');
   expect(names(treeOf(changed(treeOf(expanded), { action: 'expand_phase' })))).toEqual(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { filesIn, resolveThresholds, thresholdsIn } from '../../../src/documents/plan/score.js';
-import { reportOf } from '../../../src/documents/plan/report.js';
+import { filesIn } from '../../../src/documents/plan/score.js';
+import { resolveThresholds, thresholdsIn } from '../../../src/documents/plan/thresholds.js';
+import { reportOf } from '../../../src/documents/plan/plan-report.js';
 import { EVERYTHING, inOneFile } from './support.js';
 
 const report = (text: string) => reportOf(inOneFile(text), resolveThresholds([]), (path) => path);

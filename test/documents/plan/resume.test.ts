@@ -85,7 +85,7 @@ const left = (change: Partial<ResumeFacts> = {}) =>
     committed: [],
     bounded: false,
     spent: null,
-    now: NOW,
+    currentTime_ms: NOW,
     ...change,
   });
 

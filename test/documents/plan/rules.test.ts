@@ -5,7 +5,7 @@ import {
   reconcile,
   secondScoreSchema,
   wantsSecondScore,
-} from '../../../src/documents/plan/score.js';
+} from '../../../src/documents/plan/second-score.js';
 import { REPLAN_ACTIONS } from '../../../src/shared/rules.js';
 
 describe('the second score', () => {
@@ -83,6 +83,6 @@ describe('a replan as a model answers it', () => {
   ])('refuses %s', (_name, value, why) => {
     const checked = check(value);
     expect(checked).toMatchObject({ ok: false });
-    expect(checked.ok ? '' : checked.why).toMatch(why);
+    expect(checked.ok ? '' : checked.reason).toMatch(why);
   });
 });

@@ -5,9 +5,9 @@
 import { expect, test } from '@jest/globals';
 import { collapsePhase, collapseStage } from '../../../src/documents/plan/collapse.js';
 import { expandPhase, expandStage } from '../../../src/documents/plan/expand.js';
-import { reportOf } from '../../../src/documents/plan/report.js';
-import { DEFAULT_THRESHOLDS, resolveThresholds } from '../../../src/documents/plan/score.js';
-import type { PlanTree } from '../../../src/documents/plan/tree.js';
+import { reportOf } from '../../../src/documents/plan/plan-report.js';
+import { DEFAULT_THRESHOLDS, resolveThresholds } from '../../../src/documents/plan/thresholds.js';
+import type { PlanTree } from '../../../src/documents/plan/plan-tree.js';
 import { done, inOneFile, treeOf } from './support.js';
 
 const STAGE_FILE = `# Stage 3: Merge the Loaders

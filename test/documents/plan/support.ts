@@ -4,13 +4,9 @@ import { expect } from '@jest/globals';
 import { treeOf as treeOfChange, type Change } from '../../../src/documents/plan/change.js';
 import { collapsePhase } from '../../../src/documents/plan/collapse.js';
 import { expandPhase } from '../../../src/documents/plan/expand.js';
-import {
-  mainFile,
-  type PlanPlace,
-  readTree,
-  type PlanTree,
-} from '../../../src/documents/plan/tree.js';
-import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/score.js';
+import { mainFile, type PlanPlace } from '../../../src/documents/plan/plan-paths.js';
+import { readTree, type PlanTree } from '../../../src/documents/plan/plan-tree.js';
+import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/thresholds.js';
 
 export const EVERYTHING = `# Feature Implementation Plan
 
@@ -92,7 +88,7 @@ export const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): Pl
     (path) => {
       const text = files.get(path);
       return text === undefined
-        ? { why: `expected a file ${path}, but it does not exist` }
+        ? { reason: `expected a file ${path}, but it does not exist` }
         : { text };
     },
     (path) => path,

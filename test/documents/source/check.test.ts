@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { described } from '../../../src/documents/source/check.js';
+import { describeValue } from '../../../src/documents/source/check.js';
 import { inPlaceOf, nearestWord } from '../../../src/shared/text.js';
 
 test.each([
@@ -14,7 +14,7 @@ test.each([
   [[1, 2], 'a list of 2'],
   [{}, 'a map'],
 ])('%j is described', (value, wanted) => {
-  expect(described(value)).toBe(wanted);
+  expect(describeValue(value)).toBe(wanted);
 });
 
 const KEYS = ['mode', 'model', 'target_files', 'output_file', 'output_files', 'commit'];

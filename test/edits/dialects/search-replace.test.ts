@@ -239,19 +239,19 @@ const applied: Case[] = [
   {
     name: 'a part of a line',
     answer: block('ell\n', 'i\n'),
-    files: { f: 'hello\n' },
-    expected: 'f=hio; [part_of_line]',
+    files: { f: 'h(ell)o\n' },
+    expected: 'f=h(i)o; [part_of_line]',
   },
   {
     name: 'a part of a line of an earlier block',
-    answer: block('b\n', 'hello\n') + block('ell\n', 'i\n'),
-    expected: 'f=a|hio|c|d; [part_of_line earlier_block]',
+    answer: block('b\n', 'h(ell)o\n') + block('ell\n', 'i\n'),
+    expected: 'f=a|h(i)o|c|d; [part_of_line earlier_block]',
   },
   {
     name: 'a part of a line of a new file',
-    answer: block('', '1\nhello\n', { path: 'n' }) + block('ell\n', 'i\n', { path: 'n' }),
+    answer: block('', '1\nh(ell)o\n', { path: 'n' }) + block('ell\n', 'i\n', { path: 'n' }),
     files: { n: null },
-    expected: 'n=1|hio; [part_of_line earlier_block]',
+    expected: 'n=1|h(i)o; [part_of_line earlier_block]',
   },
   {
     name: 'a part of a line that is to stay, beside a change',
@@ -308,7 +308,7 @@ const refusals: Case[] = [
   {
     name: 'an indentation other than that of the line',
     answer: block('  b\n', 'a\n'),
-    files: { f: '\tb\na\n' },
+    files: { f: '\t b\na\n' },
     expected: 'refused: find_absent',
   },
   {
@@ -661,11 +661,11 @@ describe('search-replace', () => {
 
   test('a refusal says the block, the nearest place, the first difference, and what to send', () => {
     const message = whyNot(
-      readOne(searchReplace, block('one\n  two\n', 'x\n'), contextOf({ f: 'zero\none\n\ttwo\n' })),
+      readOne(searchReplace, block('one\n  two\n', 'x\n'), contextOf({ f: 'zero\none\n\t two\n' })),
     );
     expect(message).toContain('Block 1 (f, line 2 of the answer)');
     expect(message).toContain(
-      'nearest place is line 2; line 3 differs in indentation: expected "  two", found "\\ttwo"',
+      'nearest place is line 2; line 3 differs in indentation: expected "  two", found "\\t two"',
     );
     expect(message).toContain('Send FIND as whole lines');
   });

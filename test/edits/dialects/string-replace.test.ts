@@ -87,7 +87,7 @@ describe('files that are made, and ends of files', () => {
       'an end quoted that is not there',
       of(edit('x\n', 'y\n')),
       { a: 'w\nx' },
-      'refused find_absent 0',
+      { a: 'w\ny', tolerances: ['line_endings:2'] },
     ],
     ['all of it gone', of(edit('x\n', '')), { a: 'x\n' }, { a: '' }],
     ['an empty one', of(edit('x', 'y')), { a: '' }, 'refused find_absent 0'],

@@ -51,12 +51,10 @@ test.each([
   ['a point without digits', '[1.]', 2],
   ['an exponent without digits', '[1e]', 2],
   ['another separator', '[1; 2]', 2],
-  ['a comma at the end', '[1,]', 3],
   ['a comma at the beginning', '[,1]', 1],
   ['a key without quotes', '{a: 1}', 1],
   ['a key without a colon', '{"a" 1}', 5],
   ['a key twice', '{"a": 1, "a": 2}', 9],
-  ['a raw line end in a string', '["a\nb"]', 1],
   ['a wrong escape', '["\\x"]', 1],
   ['too many brackets', deep('[', ']', 66), 65],
   ['too many objects', `${'{"a":'.repeat(66)}1${'}'.repeat(66)}`, 325],
@@ -74,3 +72,22 @@ describe('an object', () => {
     expect(read.kind === 'value' && 'toString' in (read.value as object)).toBe(false);
   });
 });
+
+test.each([
+  ['a comma at the end of a list', '[1,]', [1]],
+  ['a comma at the end of an object', '{"a": 1,\n}', { a: 1 }],
+  ['comments', '[1, // one\n 2 /* two */]', [1, 2]],
+  ['words of Python', '[True, False, None]', [true, false, null]],
+  ['a raw line end and a tab in a string', '["a\nb\tc"]', ['a\nb\tc']],
+])('%s is read, and said', (_, text, value) => {
+  const read = readJson(text);
+  expect(read).toMatchObject({ kind: 'value', isLoose: true });
+  expect(JSON.parse(JSON.stringify(read.kind === 'value' ? read.value : ''))).toEqual(value);
+});
+
+test.each(['[1,,]', '[,]', '{,}', '[1 /* open', '["a\\\nb"]', "['a']"])(
+  '%j is not read',
+  (text) => {
+    expect(readJson(text).kind).not.toBe('value');
+  },
+);

@@ -73,11 +73,11 @@ describe('line ends, and the end of the file', () => {
     expect(textOf(null, ['a', 'b'], {}, { newFileEol: '\r\n' })).toBe('a\r\nb\r\n');
   });
 
-  test('in a mixed file the bytes do not depend on what the format knew', () => {
-    const base = 'x\r\ny\nx\r\n';
-    const lines = ['x', 'new', 'y', 'x'];
-    expect(textOf(base, lines)).toBe('x\r\nnew\r\ny\nx\r\n');
-    expect(textOf(base, lines, { changes: [{ from: 0, to: 3, lines }] })).toBe(textOf(base, lines));
+  test('in a mixed file the lines stay that the format says, else those of a line diff', () => {
+    const base = 'x\r\nx\ny\n';
+    expect(textOf(base, ['x', 'y'])).toBe('x\r\ny\n');
+    expect(textOf(base, ['x', 'y'], { changes: [{ from: 0, to: 1, lines: [] }] })).toBe('x\ny\n');
+    expect(textOf(base, ['x', 'y'], { changes: [{ from: 1, to: 2, lines: [] }] })).toBe('x\r\ny\n');
   });
 
   test('a quoted byte order mark is the one that is there; one that is not is refused', () => {

@@ -199,7 +199,7 @@ describe('a report', () => {
       marks: [],
       spent: null,
       bounded: false,
-      now: 6,
+      currentTime_ms: 6,
     };
     const resumePoint = resumePointOf({ checkpoint, phases, ...facts })!;
     expect(resumePoint).toMatchObject({ reports: [drift], why: ['it was stopped'] });

@@ -285,12 +285,12 @@ const content = (item: Fields, kind: Kind): readonly string[] => {
   return answerLines(value);
 };
 
-/** `1200`, `"1200"` or `"1200kef"` as the listing shows it. */
+/** `1200`, `"1200"`, or `"1200kef"` as the listing shows it, also `"1200:kef"`. */
 const quotedLine = (item: Fields, key: string): QuotedLine => {
   const value = item[key] ?? null;
   if (value === null) throw new OperationFault('missing_key', `The operation needs \`${key}\`.`);
   const quoted = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
-  const match = /^(\d{1,9})([a-z]{3})?\|?$/.exec(quoted);
+  const match = /^(\d{1,9})(?::?\s?([a-z]{3}))?[|:]?$/.exec(quoted);
   if (match?.[1] === undefined)
     throw new OperationFault(
       'wrong_type',

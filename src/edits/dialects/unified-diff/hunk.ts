@@ -113,6 +113,11 @@ const isSoft = (lines: readonly string[], lineIndex: number): boolean =>
   (lines[lineIndex + 1]?.startsWith('+++ ') ?? false) &&
   isHunkHeader(lines[lineIndex + 2] ?? '');
 
+/** A line of dots between two hunks, which stands for what lies between them in the file. */
+export const isGap = (lines: readonly string[], lineIndex: number): boolean =>
+  /^[[(]?(?:\.{3,}|\u2026)[\])]?\s*$/.test(lines[lineIndex] ?? '') &&
+  isHunkHeader(lines[afterBlank(lines, lineIndex + 1)] ?? '');
+
 const signed = (line: string): boolean => /^[ +\-\\]/.test(line);
 
 /** `isItem`: is the line one of a list in prose, which no hunk could hold? */
@@ -263,7 +268,7 @@ const endByShape = (
   ends: (i: number) => boolean,
 ): number => {
   let i = from;
-  while (!ends(i) && !isSoft(lines, i)) i++;
+  while (!ends(i) && !isSoft(lines, i) && !isGap(lines, i)) i++;
   while (i > from && lines[i - 1] === '') i--;
   return i;
 };

@@ -10,7 +10,8 @@
  *   line     = ( " " / "-" / "+" ) text NL [ "\ No newline at end of file" NL ]
  *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes, then perhaps a time or revision
  *
- * Hunks without a header are of the file that the line before names (`fileBefore`), else of the only offered one. A hunk without numbers belongs to the one place where it fits.
+ * Hunks without a header are of the file that the line before names (`fileBefore`), else of the last file of the diff, else of the only
+ * offered one. A hunk without numbers belongs to the one place where it fits. Several headers of one file are one section.
  * `--- old/x` and `+++ new/x`, or `x.orig` and `x`, are the file x; a side without lines whose time is 1970 or that is "(nonexistent)"
  * is no file. All names of a header agree. Renames may swap, go round, or go where another rename leaves a path.
  *
@@ -22,7 +23,7 @@
  * with the note `already_present`. Where counts are wrong or absent, a signed line that stands in the file as it is may be context: refused.
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
- * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
+ * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, tabs, indent.
  * Edits, for the marker: hunks. Without any: `NO-CHANGE: reason` (marker.ts).
  */
 import { fileEditOf, readExtendedHeader, type FileHeader } from './header.js';
@@ -30,6 +31,7 @@ import {
   afterBlank,
   editOf,
   type Hunk,
+  isGap,
   isHunkHeader,
   isPrelude,
   isSignature,
@@ -59,6 +61,7 @@ const RULES: DialectRules = {
     'line_endings',
     'trailing_space',
     'lookalikes',
+    'tabs',
     'indent',
     'fenced_body',
   ]),
@@ -104,8 +107,16 @@ class DiffReader extends AnswerReader {
   /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
   #gap: 'none' | 'blank' | 'fence' = 'none';
 
+  /** If the header lines end in CRLF as well, that is how the response came, and says nothing of a new file. */
+  readonly #returnedOfNew: ArrayLike<number>;
+  readonly #answer = { lines: this.lines, isItem: (at: number): boolean => this.isItem(at) };
+
   constructor(body: string, context: ParseContext) {
     super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
+    const isTransport = Array.from(this.returned).every(
+      (returned, at) => returned === 1 || at === this.lines.length - 1,
+    );
+    this.#returnedOfNew = isTransport ? [] : this.returned;
   }
 
   read(): ParsedResponse {
@@ -116,12 +127,11 @@ class DiffReader extends AnswerReader {
 
   /** Returns the edits of every file: what becomes of it as a whole, then its hunks. */
   #all(): readonly Edit[] {
-    const isOffered = (path: string): boolean => this.context.files.has(path);
     const edits: Edit[] = [];
     let index = 0;
     for (const [section, file] of this.files.entries()) {
       const hint: Hint = { index, responseLine: file.answerLine, section, rules: RULES };
-      const header = fileEditOf(file, isOffered, hint);
+      const header = fileEditOf(file, this.#isOffered, hint);
       edits.push(header);
       for (const hunk of file.hunks) {
         edits.push(editOf(hunk, header.path ?? '', { hint, index, bounds: null }));
@@ -182,6 +192,10 @@ class DiffReader extends AnswerReader {
 
   #stray(text: string): Reading | null {
     const last = this.files.at(-1);
+    if (isGap(this.lines, this.lineIndex)) {
+      this.#pass('blank', 1);
+      return null;
+    }
     const isUnsigned =
       !/^[ +\-\\]/.test(text) || (this.#gap !== 'none' && this.isItem(this.lineIndex));
     const behindFence = this.#counted || this.#inProse || (isUnsigned && !this.#mayGoOn());
@@ -213,22 +227,33 @@ class DiffReader extends AnswerReader {
     );
   }
 
-  /** Hunks of the file that the line before them names, or of the one that is offered; behind prose they go on with it. */
+  /** Hunks of the file that the line before them names, else of the file before them in the response, or of the only offered one. */
   #withoutNames(): Reading | null {
     const [only = null, ...others] = this.context.files.keys();
     const before = this.before.replace(/^(?:---|\+\+\+) [ab]\//, '');
-    const path = this.fileBy(before, others.length === 0 ? only : null);
+    const current = this.#pathOfLast() ?? (others.length === 0 ? only : null);
+    const path = this.fileBy(before, current);
     if (path === null || this.#promised)
       return this.broken(
         'hunk_without_file',
         `The hunk at line ${this.lineIndex + 1} of the answer does not belong to a file: put \`--- a/path\` and \`+++ b/path\` before it.`,
       );
-    const last = path === only ? this.files.at(-1) : undefined;
+    const last = path === this.#pathOfLast() ? this.files.at(-1) : undefined;
     const file = last ?? { hunks: [], answerLine: this.lineIndex + 1, from: path, to: path };
     if (last === undefined) this.#add(file);
     else this.outside.belongs(this.lineIndex);
     return this.#hunksOf(file);
   }
+
+  /** The path of the last file that stays or is created; null: there is none. */
+  #pathOfLast(): string | null {
+    const last = this.files.at(-1);
+    if (last === undefined || last.unsupported !== undefined) return null;
+    const hint: Hint = { index: 0, responseLine: null, section: null, rules: RULES };
+    const edit = fileEditOf(last, this.#isOffered, hint);
+    return edit.kind === 'file' ? edit.after : null;
+  }
+  readonly #isOffered = (path: string): boolean => this.context.files.has(path);
 
   /** `diff --git` and the lines up to the first hunk. */
   #fileHeader(text: string): Reading | null {
@@ -270,7 +295,7 @@ class DiffReader extends AnswerReader {
   #hunksOf(file: FileDiff): Reading | null {
     while (isHunkHeader(this.line())) {
       const read = readHunk(
-        this,
+        { ...this.#answer, returned: file.from === null ? this.#returnedOfNew : this.returned },
         this.lineIndex,
         this.outside.fences.open,
         this.context.whole === true,
@@ -281,7 +306,8 @@ class DiffReader extends AnswerReader {
       this.#counted = !hasWrongCounts(read.hunk);
       this.lineIndex = read.next;
       this.#gap = 'none';
-      const next = afterBlank(this.lines, this.lineIndex);
+      let next = afterBlank(this.lines, this.lineIndex);
+      if (isGap(this.lines, next)) next = afterBlank(this.lines, next + 1);
       if (isHunkHeader(this.lines[next] ?? '')) this.lineIndex = next;
     }
     if (file.hunks.length > 0) return null;

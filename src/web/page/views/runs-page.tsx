@@ -1,11 +1,25 @@
-/** All runs: what waits for a person first, then what runs, then what has ended. */
-import { useRef, useState } from 'preact/hooks';
+/** All runs: what waits for you first, then what runs, then what has ended, page by page. The server searches: the page has one page. */
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ListedRun, RunList } from '../../../client/runs/list.js';
 import type { ListMessage } from '../../feeds.js';
-import { useKeys, useStream, useOut } from '../hooks.js';
-import { fitsFilter, LISTED_STATES } from '../../../shared/run.js';
+import { getJson } from '../api.js';
+import { useAnswer, useKeys, useStream, useOut } from '../hooks.js';
+import { LISTED_STATES } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
-import { count, LinkMark, Part, Search, Select, shownKey, StateMark, timeText } from './parts.js';
+import {
+  Alert,
+  count,
+  LinkMark,
+  Part,
+  Search,
+  Select,
+  shownKey,
+  StateMark,
+  timeText,
+} from './parts.js';
+
+const TYPING_MS = 200; // bound: A search begins when nothing was typed for so long.
+const REFRESH_MS = 1_000; // bound: A search is repeated so long after a change of any run.
 
 const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
   ['Waiting for you', (run) => run.decision !== null],
@@ -13,55 +27,116 @@ const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
   ['Ended', (run) => run.decision === null && !run.open],
 ];
 
+/** As the server takes them; empty: all. */
+interface Filters {
+  readonly text: string;
+  readonly repository: string;
+  readonly plan: string;
+  readonly state: string;
+}
+const NO_FILTERS: Filters = { text: '', repository: '', plan: '', state: '' };
+interface Places {
+  readonly repositories: readonly string[];
+  readonly plans: readonly string[];
+}
+
 const orAll = (values: readonly string[]) =>
   ['', ...values].map((each) => [each, each || 'all'] as const);
 
+const queryOf = (filters: Filters, before: string): string => {
+  const query = new URLSearchParams(
+    Object.entries({ ...filters, before }).filter(([, value]) => value !== ''),
+  );
+  return query.size === 0 ? '' : `/api/runs?${query.toString()}`;
+};
+
+/** Asks for the runs of a query, and again after `newest` has changed. An answer that comes late is dropped. */
+const useFound = (query: string, newest: RunList | null) => {
+  const [found, setFound] = useState<{
+    query: string;
+    list: RunList | null;
+    problem: string | null;
+  }>();
+  /** The last query that was answered, and when it was asked. */
+  const question = useRef({ query: '', at_ms: 0 });
+  useEffect(() => {
+    if (query === '') return;
+    let isOver = false;
+    const tell = (list: RunList | null, problem: string | null): void => {
+      if (isOver) return;
+      setFound({ query, list, problem });
+    };
+    const ask = (): void => {
+      question.current = { query, at_ms: Date.now() };
+      void getJson<RunList>(query).then(
+        (list) => tell(list, null),
+        (error: unknown) => tell(null, String(error)),
+      );
+    };
+    const again_ms = question.current.at_ms + REFRESH_MS - Date.now();
+    const timer = setTimeout(
+      ask,
+      question.current.query === query ? Math.max(0, again_ms) : TYPING_MS,
+    );
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [query, newest]);
+  if (query === '') return { list: newest, problem: null, isCurrent: newest !== null };
+  return {
+    list: found?.list ?? null,
+    problem: found?.problem ?? null,
+    isCurrent: found?.query === query,
+  };
+};
+
 export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
-  const [list, setList] = useState<RunList | null>(null);
-  const [words, setWords] = useState('');
-  const [workspace, setWorkspace] = useState('');
-  const [state, setState] = useState('');
+  const [newest, setNewest] = useState<RunList | null>(null);
+  const [filters, setFilters] = useState(NO_FILTERS);
+  /** Where this page and those before it begin; empty: it is the first. */
+  const [pages, setPages] = useState<readonly string[]>([]);
   const search = useRef<HTMLInputElement>(null);
-  const live = useStream('/api/live', (data) => setList((data as ListMessage).list));
+  const live = useStream('/api/live', (data) => setNewest((data as ListMessage).list));
   useOut(live, onOut);
-  const step = (by: number): void => {
-    const links = [...document.querySelectorAll<HTMLAnchorElement>('a.run')];
-    const at = links.findIndex((link) => link === document.activeElement);
-    links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
+  const { list, problem, isCurrent } = useFound(queryOf(filters, pages.at(-1) ?? ''), newest);
+  const places = useAnswer<Places>('/api/places', getJson).value;
+  const older = list?.older ?? null;
+  const choose = (chosen: Partial<Filters>): void => {
+    setFilters({ ...filters, ...chosen });
+    setPages([]);
+  };
+  const turn = (next: readonly string[]): void => {
+    setPages(next);
+    document.getElementById('main')?.focus();
+    scrollTo(0, 0);
+  };
+  const toOlder = (): void => {
+    if (older !== null) turn([...pages, older]);
+  };
+  const toNewer = (): void => {
+    if (pages.length > 0) turn(pages.slice(0, -1));
   };
   useKeys({
     '/': () => search.current?.focus(),
-    j: () => step(1),
-    k: () => step(-1),
+    j: () => focusRun(1),
+    k: () => focusRun(-1),
+    ']': toOlder,
+    '[': toNewer,
   });
   const runs = list?.runs ?? [];
-  const found = runs.filter((run) => fitsFilter(run, { state, workspace, text: words }));
-  const workspaces = [...new Set(runs.map((run) => run.workspace))]
-    .filter((path) => path !== '')
-    .sort();
+  const isFiltered = Object.values(filters).join('') !== '';
   return (
     <>
       <h1>Runs</h1>
-      <LinkMark live={live} note={list?.note ?? null} />
-      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <Search label="Search" field={search} value={words} onWords={setWords} />
-        <Select
-          label="Repository"
-          value={workspace}
-          options={orAll(workspaces)}
-          onChoice={setWorkspace}
-        />
-        <Select label="State" value={state} options={orAll(LISTED_STATES)} onChoice={setState} />
-      </form>
-      {list === null && <p class="quiet">Looking …</p>}
-      {list !== null && runs.length === 0 && (
-        <p class="box">
-          No runs yet. Start one in a terminal: <code>emend run -m "what to change"</code>
-        </p>
+      <LinkMark live={live} note={newest?.note ?? null} />
+      <FilterForm filters={filters} places={places} search={search} onChoice={choose} />
+      <Alert text={problem} look="box bad" />
+      {isCurrent && list !== null && runs.length === 0 && (
+        <NoRuns isFiltered={isFiltered || pages.length > 0} />
       )}
-      {list !== null && runs.length > 0 && found.length === 0 && <p class="box">No run matches.</p>}
       {GROUPS.map(([title, belongs]) => {
-        const rows = found.filter(belongs);
+        const rows = runs.filter(belongs);
         return rows.length === 0 ? null : (
           <Part key={title} title={title} number={rows.length}>
             <ul class="runs">
@@ -72,14 +147,81 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
           </Part>
         );
       })}
-      {list !== null && list.left_off > 0 && (
-        <p class="quiet">
-          {count(list.left_off, 'older run')} not listed; `emend list --text` searches them.
-        </p>
-      )}
+      <p class="quiet" role="status">
+        {statusText(isCurrent, list, pages.length + 1)}
+      </p>
+      <nav class="row" aria-label="Pages">
+        <button disabled={pages.length === 0} onClick={toNewer}>
+          Newer
+        </button>
+        <button disabled={older === null} onClick={toOlder}>
+          Older
+        </button>
+        {pages.length > 1 && <button onClick={() => turn([])}>Newest</button>}
+      </nav>
     </>
   );
 };
+
+/** Rows of the search before stay until the answer comes. */
+const statusText = (isCurrent: boolean, list: RunList | null, page: number): string => {
+  if (!isCurrent) return 'Looking …';
+  return list === null
+    ? ''
+    : `Page ${page}: ${count(list.runs.length, 'run')}; ${count(list.left_off, 'older run')}.`;
+};
+
+const focusRun = (by: number): void => {
+  const links = [...document.querySelectorAll<HTMLAnchorElement>('a.run')];
+  const at = links.findIndex((link) => link === document.activeElement);
+  links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
+};
+
+interface FilterFormProps {
+  readonly filters: Filters;
+  readonly places: Places | null;
+  readonly search: { current: HTMLInputElement | null };
+  readonly onChoice: (chosen: Partial<Filters>) => void;
+}
+const FilterForm = ({ filters, places, search, onChoice }: FilterFormProps) => (
+  <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+    <Search
+      label="Search"
+      field={search}
+      value={filters.text}
+      onWords={(text) => onChoice({ text })}
+    />
+    <Select
+      label="Repository"
+      value={filters.repository}
+      options={orAll(places?.repositories ?? [])}
+      onChoice={(repository) => onChoice({ repository })}
+    />
+    {(places?.plans ?? []).length > 0 && (
+      <Select
+        label="Plan"
+        value={filters.plan}
+        options={orAll(places?.plans ?? [])}
+        onChoice={(plan) => onChoice({ plan })}
+      />
+    )}
+    <Select
+      label="State"
+      value={filters.state}
+      options={orAll(LISTED_STATES)}
+      onChoice={(state) => onChoice({ state })}
+    />
+  </form>
+);
+
+const NoRuns = ({ isFiltered }: { readonly isFiltered: boolean }) =>
+  isFiltered ? (
+    <p class="box">No run matches.</p>
+  ) : (
+    <p class="box">
+      No runs yet. Start one in a terminal: <code>emend run -m "what to change"</code>
+    </p>
+  );
 
 const RunRow = ({ run }: { readonly run: ListedRun }) => (
   <li>

@@ -24,6 +24,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['e', 'to the tree of files: arrows move in it, Enter goes to the file'],
   ['f', 'fold or unfold the diff of this file'],
   ['v', 'side by side, or one column'],
+  ['[  ]', 'newer and older runs (in the list)'],
   ['/', 'search'],
   ['Enter', 'send the verdicts (asks first)'],
 ];

@@ -523,7 +523,6 @@ describe('what is not a structured edit', () => {
       'invalid',
       'not_json',
     ],
-    ['a trailing comma', good.replace('"b"}', '"b",}'), 'invalid', 'not_json'],
     ['an unknown operation', good.replace('append', 'move'), 'invalid', 'unknown_operation'],
     ['an unknown key', good.replace('"content"', '"contents"'), 'invalid', 'unknown_key'],
     ['a wrong type', good.replace('"b"', '7'), 'invalid', 'wrong_type'],

@@ -386,6 +386,26 @@ const applied: Case[] = [
     expected: 'f=a|n|x|b|y; [unchecked_lines]',
   },
   {
+    name: 'out of order',
+    diff: `${HEAD}@@ -7,2 +7,1 @@\n g\n-h\n@@ -1,2 +1,1 @@\n a\n-b\n`,
+    expected: 'f=a|c|d|e|f|g',
+  },
+  {
+    name: 'that share context',
+    diff: `${HEAD}@@ -1,3 +1,2 @@\n a\n-b\n c\n@@ -3,2 +2,1 @@\n c\n-d\n`,
+    expected: 'f=a|c|e|f|g|h',
+  },
+  {
+    name: 'in two sections of one file',
+    diff: `${HEAD}@@ -1 +1 @@\n-a\n+A\n${HEAD}@@ -2 +2 @@\n-b\n+B\n`,
+    expected: 'f=A|B|c|d|e|f|g|h',
+  },
+  {
+    name: 'sent twice',
+    diff: `${HEAD}@@ -1 +1 @@\n-a\n+A\n${HEAD}@@ -1 +1 @@\n-a\n+A\n`,
+    expected: 'f=A|b|c|d|e|f|g|h',
+  },
+  {
     name: 'the last of several, which has no line end',
     diff: `${HEAD}@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n`,
     files: { f: 'x\nx' },
@@ -580,13 +600,13 @@ const refusals: Case[] = [
     expected: 'refused: no_context',
   },
   {
-    name: 'hunks out of order',
-    diff: `${HEAD}@@ -7,2 +7,1 @@\n g\n-h\n@@ -1,2 +1,1 @@\n a\n-b\n`,
+    name: 'hunks that change the same line',
+    diff: `${HEAD}@@ -1,3 +1,2 @@\n a\n-b\n c\n@@ -2,2 +1,1 @@\n-b\n c\n`,
     expected: 'refused: overlap',
   },
   {
-    name: 'hunks that overlap',
-    diff: `${HEAD}@@ -1,3 +1,2 @@\n a\n-b\n c\n@@ -3,2 +2,1 @@\n c\n-d\n`,
+    name: 'hunks that insert at the same place',
+    diff: `${HEAD}@@ -1,2 +1,3 @@\n a\n+x\n b\n@@ -1,2 +2,3 @@\n a\n+y\n b\n`,
     expected: 'refused: overlap',
   },
   {
@@ -697,11 +717,6 @@ const refusals: Case[] = [
     name: 'a git line with several readings',
     diff: 'diff --git a b c d e\nold mode 100644\nnew mode 100755\n',
     expected: 'refused: bad_header',
-  },
-  {
-    name: 'a file twice',
-    diff: `${HEAD}@@ -1 +1 @@\n-a\n+A\n${HEAD}@@ -2 +2 @@\n-b\n+B\n`,
-    expected: 'refused: file_twice',
   },
   {
     name: 'a copy',
@@ -1257,8 +1272,8 @@ describe('unified-diff', () => {
     ],
     [
       'how far the hunk before reaches',
-      `${HUNK}@@ -5,2 +5,1 @@\n e\n-f\n`,
-      'It belongs at line 5, but the hunk before it reaches to line 5.',
+      `${HUNK}@@ -3,2 +3,1 @@\n c\n-d\n`,
+      'It belongs at line 3, but the hunk before it reaches to line 5.',
       {},
     ],
   ])('a refusal tells %s', (_name, hunk, message, options) => {

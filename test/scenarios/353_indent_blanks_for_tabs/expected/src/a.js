@@ -1,0 +1,7 @@
+function f() {
+	if (a) {
+		c();
+		if (d)
+			b();
+	}
+}
