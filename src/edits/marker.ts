@@ -239,8 +239,10 @@ const before = (
   const outside = new Outside();
   const lines = text.split('\n');
   let opened = -1;
-  for (const [at, line] of lines.entries())
+  for (const [at, line] of lines.entries()) {
     if (outside.take(at, line)) opened = outside.fences.open === null ? -1 : at;
+    if (line === BODY) outside.belongs(at);
+  }
   outside.belongs(lines.length);
   return {
     opening: outside.fences.open,

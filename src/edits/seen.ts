@@ -11,14 +11,12 @@ const SEND_BLOCK =
 const SEND_FILE =
   'Send `FILE path`, the whole content without a fence, and `END FILE`; or a diff with `---`, `+++` and `@@` lines.';
 const SEND_DIFF = 'Send a diff with `--- a/path`, `+++ b/path` and `@@` lines.';
-const SEND_PATCH =
-  'Send `*** Begin Patch`, `*** Update File: path`, the chunks and `*** End Patch`, each on a line of its own.';
 const SEND_CALL =
   'Send `{"file_path": …, "old_string": …, "new_string": …}`, or `{"file_path": …, "content": …}` for a whole file.';
 
 /** What a line looks like, and what to send instead. The first that fits counts. */
 const SIGHTS: readonly (readonly [line: RegExp, seen: string, instead: string])[] = [
-  [/^<{5,9} (?!SEARCH\b)\S.*$/m, 'a block whose first marker is not `<<<<<<< SEARCH`', SEND_BLOCK],
+  [/^<{5,9} \S.*$/m, 'a block whose first marker is not `<<<<<<< SEARCH`', SEND_BLOCK],
   [
     /^&lt;{1,9}|^&lt;(?:[a-z_]+)&gt;/m,
     'an edit whose `<` and `>` are escaped as HTML',
@@ -33,11 +31,6 @@ const SIGHTS: readonly (readonly [line: RegExp, seen: string, instead: string])[
     /^[ \t>]+\*\*\* (?:Begin Patch|(?:Add|Update|Delete) File: )/m,
     'an indented or quoted patch whose lines do not all have the same indentation',
     'Send it without the indentation.',
-  ],
-  [
-    /^\*\*\* (?:Add|Update|Delete) File: /m,
-    'a patch without the line `*** Begin Patch`',
-    SEND_PATCH,
   ],
   [
     /^[ \t>]+(?:<{5,9} SEARCH|FILE \S|--- \S|@@ )/m,

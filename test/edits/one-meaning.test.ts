@@ -705,6 +705,18 @@ describe('other forms with one meaning', () => {
       expected: 'stray_edit',
     },
     {
+      name: 'lines of a file in a fence',
+      format: 'whole-file',
+      response: '```1:2:a.js\ntwo();\nend();\n```\n',
+      expected: 'no_edits',
+    },
+    {
+      name: 'lines of a file in a fence beside a whole file',
+      format: 'whole-file',
+      response: `${chat}\n\`\`\`1:1:b.js\ny();\n\`\`\`\n`,
+      expected: 'stray_edit',
+    },
+    {
       name: 'a chat that is cut',
       format: 'whole-file',
       response: chat.trimEnd().slice(0, -3),

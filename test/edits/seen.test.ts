@@ -6,11 +6,10 @@ const FENCE = '```';
 
 describe('a response without a format', () => {
   test.each([
-    ['a.ts\n<<<<<<< OLD\nx\n=======\ny\n>>>>>>> NEW\n', 'block whose first marker is not'],
+    ['a.ts\n<<<<<<< WAS\nx\n=======\ny\n>>>>>>> IS\n', 'block whose first marker is not'],
     ['&lt;edit&gt;\nx\n', 'escaped as HTML'],
     ['*** Begin Patch`n*** Update File: a.ts`n', 'line ends are written as characters'],
-    ['  *** Begin Patch\n*** Update File: a.ts\n', 'indented or quoted patch'],
-    ['*** Add File: a.ts\n+x\n', 'patch without the line `*** Begin Patch`'],
+    ['  *** Begin Patch\n *** Update File: a.ts\n', 'indented or quoted patch'],
     ['> FILE a.ts\n> x\n> END FILE\n', 'indented or quoted edit'],
     ['*** 1,2 ****\n! x\n', 'context diff'],
     ['3c3\n< x\n---\n> y\n', 'plain diff'],
@@ -18,7 +17,10 @@ describe('a response without a format', () => {
     ['sed -i s/a/b/ a.ts\n', 'shell command that edits a file'],
     [`${FENCE}12:15:src/a.ts\nx\n${FENCE}\n`, "Cursor's fence"],
     [`${FENCE}diff\n-x\n+y\n${FENCE}\n`, 'diff without its headers'],
-    [`**b.xyz**\n\n${FENCE}\nx\n${FENCE}\n`, 'whole file in a fence below its path, "b.xyz"'],
+    [
+      `**b.xyz**\n\n${FENCE}\nx\n${FENCE}\n\n${FENCE}\ny\n${FENCE}\n`,
+      'whole file in a fence below its path, "b.xyz"',
+    ],
     [`${FENCE}ts\nx\n${FENCE}\n`, 'code in a fence, without the path'],
     ['<change_it>\n<what>x</what>\n</change_it>\n', 'tags `<change_it>`'],
     ['{"foo": 1, "bar": 2}', 'JSON object with the keys "foo", "bar"'],

@@ -26,6 +26,8 @@ const LINES_BEFORE = 3; // bound: Lines before a fence in which its file may be 
 
 const IS_PROSE =
   /^(?:bash|sh|shell|zsh|console|terminal|powershell|text|txt|output|plaintext|log)\b/i;
+/** Cursor's info string of a fence that shows lines of a file, and not all of it. */
+const LINES_OF_FILE = /^\d+:\d+:/;
 const SAYS_WHOLE =
   /\b(?:full|complete|entire|whole|updated|revised|final|modified)\s+(?:(?:new|updated)\s+)?(?:[`*]*[\w./-]+\.\w+[`*]*\s+)?(?:file|contents? of|file contents?)\b/i;
 const WORD_EDGES = /^[\s`*_"'(<[]+|[\s`*_"'),.:;>\]]+$/g;
@@ -57,6 +59,8 @@ class ChatReader {
   /** Numbers of the lines outside of fences since the last one. */
   #before: number[] = [];
   #unnamed: number | null = null;
+  /** Line of a fence that holds a part of its file. */
+  #partial: number | null = null;
 
   constructor(body: string, context: ParseContext, rules: DialectRules) {
     this.#lines = body.split('\n').map((line) => line.replace(/\r$/, ''));
@@ -89,6 +93,10 @@ class ChatReader {
   }
 
   #fault(): Reading | null {
+    if (this.#partial !== null) {
+      const message = `The fence at line ${this.#partial + 1} of the answer holds lines of a file, and not the whole file. Send each file as \`FILE <path>\`, its whole text, \`END FILE\`.`;
+      return invalid('stray_edit', message, this.#edits.length);
+    }
     if (this.#unnamed === null) return null;
     const message = `The fence at line ${this.#unnamed + 1} of the answer names no file. Send each file as \`FILE <path>\`, its text, \`END FILE\`.`;
     return invalid('stray_edit', message, this.#edits.length);
@@ -105,6 +113,10 @@ class ChatReader {
     const isForeign =
       IS_PROSE.test(opening.info) &&
       namedPath(`\`\`\` ${opening.info}`, this.#context.files) === null;
+    if (LINES_OF_FILE.test(opening.info)) {
+      this.#partial ??= at;
+      return;
+    }
     const path = this.#namedAt(at, opening);
     if (path === null && isForeign) return;
     if (path === null || formatIn(inside.join('\n')) !== null) this.#unnamed ??= at;

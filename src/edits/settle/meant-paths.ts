@@ -169,10 +169,10 @@ class PathReader {
 
 const isHunk = (edit: Edit): boolean => edit.kind === 'lines' && edit.hint.hunk !== null;
 
-/** Does the edit quote text of its file, so that only that file can be meant? */
+/** Does the edit quote text of its file, or name a line of it, so that only that file can be meant? */
 const quotesText = (edit: Edit): boolean => {
   if (edit.kind === 'lines') return edit.before.length > 0 && !isHunk(edit);
-  if (edit.kind === 'text') return edit.before !== '';
+  if (edit.kind === 'text') return edit.before !== '' || edit.hint.behind !== null;
   return edit.kind === 'range' && (edit.hint.lines !== null || edit.hint.symbol !== null);
 };
 
@@ -180,7 +180,7 @@ const creates = (edit: Edit): boolean => {
   if (edit.kind === 'write') return true;
   if (edit.kind === 'file') return edit.before === null;
   if (edit.kind === 'lines') return edit.before.length === 0 && !isHunk(edit);
-  return edit.kind === 'text' && edit.before === '';
+  return edit.kind === 'text' && edit.before === '' && edit.hint.behind === null;
 };
 
 const newLinesOf = (edit: Edit, edits: readonly Edit[]): ReadonlySet<string> => {

@@ -163,6 +163,11 @@ export class TextFile implements FileOfEdits<TextEdit> {
         `The file has ${count} lines, so nothing can stand behind line ${line}.`,
       );
     if (this.#hasMoved(line, count)) return refused('insert_unclear', MOVED);
+    const sides = { before: '', after: edit.after, line };
+    const same = this.#repeats.sameAs(sides);
+    if (same !== null) return refused('edit_twice', insertedTwice(same));
+    if (isInserted(edit.after, line, behind, text.lines)) return skippedAddition();
+    this.#repeats.add(sides, edit.hint.index);
     const options = this.#options;
     const isSure = line === 0 || line === count || isKnownBase(this.#path, options);
     if (!isSure && !mayUse(edit, 'unchecked_lines', options.tolerances))
@@ -207,6 +212,20 @@ const isAdded = (
   const lead = after.slice(0, after.length - before.length);
   return after.endsWith(before) && stands(from - lead.length, lead);
 };
+
+/** Do the lines that an edit inserts stand behind line `line` already, or before the end of the file that it means? */
+const isInserted = (
+  added: string,
+  line: number,
+  behind: number | 'end',
+  lines: readonly string[],
+): boolean => {
+  const own = added.replace(/\n$/, '').split('\n');
+  const from = behind === 'end' ? line - own.length : line;
+  return isTelling(added) && from >= 0 && own.every((text, i) => lines[from + i] === text);
+};
+const insertedTwice = (index: number): string =>
+  `It inserts the same lines at the same place as edit ${index + 1}. Send it once, or both as one edit.`;
 
 /** Lines end at LF alone: a carriage return before it is the last character of a line of the file. */
 const linesOf = (text: string): LineIndex =>

@@ -63,6 +63,27 @@ describe('an insert at a line number', () => {
       tolerances: ['unchecked_lines'],
     });
   });
+  test('of a path with a prefix means the only file that has the rest of it', () => {
+    expect(madeOf(insert(3, 'x', 'repo/a.txt'))).toEqual({
+      files: { 'a.txt': 'one\ntwo\nthree\nx\n' },
+      tolerances: [],
+    });
+  });
+  test('that is there twice is refused', () => {
+    expect(madeOf([insert(1, 'x'), insert(1, 'x')])).toBe('edit_twice');
+  });
+  test.each([
+    ['at its line', insert(1, 'two\n')],
+    [
+      'at the end',
+      { name: 'write_file', arguments: { path: 'a.txt', content: 'three\n', mode: 'append' } },
+    ],
+  ])('whose lines are there already changes nothing: %s', (_name, call) => {
+    expect(madeOf(call)).toBe('marker_missing,already_present');
+  });
+  test('whose lines are there already is refused if other edits of the file are not made yet', () => {
+    expect(madeOf([insert(1, 'two\n'), replace('a.txt', 'three', '3')])).toBe('find_absent');
+  });
   test('behind an edit that moved it is refused', () => {
     expect(madeOf([replace('a.txt', 'one\n', 'one\nnew\n'), insert(2, 'x')])).toBe(
       'insert_unclear',
@@ -181,5 +202,42 @@ describe('texts of other forms', () => {
     expect(
       file === undefined || file === 'absent' ? null : Buffer.from(file.bytes).toString(),
     ).toBe('0\ntwo\n9\n');
+  });
+});
+
+const FENCE = '```';
+const inFence = (path: string, call: unknown): string =>
+  `Change \`${path}\`:\n\n${FENCE}json\n${JSON.stringify(call)}\n${FENCE}\n\n`;
+
+describe('calls in fences', () => {
+  const calls =
+    inFence('a.txt', replace('a.txt', 'one', '1')) + inFence('b.txt', replace('b.txt', 'b', 'c'));
+
+  test('are read where a sentence before each fence names the file', () => {
+    expect(madeOf(calls)).toEqual({
+      files: { 'a.txt': '1\ntwo\nthree\n', 'b.txt': 'c\n' },
+      tolerances: [],
+    });
+  });
+  test('are refused beside a fence that holds an edit and no call', () => {
+    expect(madeOf(`Change \`open.txt\`:\n\n${FENCE}\none\n3\n${FENCE}\n\n${calls}`)).toBe(
+      'stray_edit',
+    );
+  });
+});
+
+test('a call with line numbers of a listing is read without them', () => {
+  const call = `<search_and_replace>\n<path>a.txt</path>\n<search>     2\ttwo</search>\n<replace>     2\t2</replace>\n</search_and_replace>\n`;
+  expect(madeOf(call)).toEqual({
+    files: { 'a.txt': 'one\n2\nthree\n' },
+    tolerances: ['listing_numbers'],
+  });
+});
+test('a call in loose JSON is read', () => {
+  expect(
+    madeOf('{\n// The limit.\n"file_path": "b.txt", "old_string": "b", "new_string": "c",\n}'),
+  ).toEqual({
+    files: { 'b.txt': 'c\n' },
+    tolerances: [],
   });
 });
