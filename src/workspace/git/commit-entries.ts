@@ -133,6 +133,8 @@ async function planOne(context: Context, change: Change): Promise<Planned> {
     return { conflict: 'the parent commit already has a file of this name' };
   if (result === null) return planRemoval(context, change, held);
   if (base === null) return planNew(context, change, result, held);
+  // The old path was never committed, so there is nothing to move.
+  if (held === undefined && from !== to) return planNew(context, change, result, held);
   if (held === undefined)
     return { conflict: 'it was changed but is not in the parent commit; add and commit it first' };
 

@@ -239,8 +239,10 @@ class DiffReader extends AnswerReader {
     if (git) file.git = git;
     for (this.lineIndex++; ; this.lineIndex++) {
       const line = this.line();
-      if (line === 'GIT binary patch' || /^Binary files .* differ$/.test(line))
-        return this.#unsupported(file, 'binary_patch', BINARY);
+      if (line === 'GIT binary patch' || /^Binary files .* differ$/.test(line)) {
+        if (file.deleted !== true) return this.#unsupported(file, 'binary_patch', BINARY);
+        return this.#skipBytes(file);
+      }
       if (line.startsWith('--- ') && this.line(1).startsWith('+++ ')) return this.#names(file);
       if (!readExtendedHeader(line, file)) break;
     }
@@ -290,8 +292,13 @@ class DiffReader extends AnswerReader {
 
   /** Skips to the next file: what this one does is refused by name, once the rest is read. */
   #unsupported(file: FileDiff, code: string, message: string): null {
-    this.#add(file);
     file.unsupported ??= { code, message };
+    return this.#skipBytes(file);
+  }
+
+  /** Skips to the next file. The bytes of a binary file that is deleted say nothing more. */
+  #skipBytes(file: FileDiff): null {
+    this.#add(file);
     do this.lineIndex++;
     while (
       this.lineIndex < this.lines.length &&
