@@ -89,6 +89,7 @@ export const GUARDS = {
   hard_link: {
     default: 'ask',
     what: 'a file with several names (hard links): the others keep the old content; `emend patch` refuses it',
+  },
   elision: {
     default: 'refuse',
     what: 'a new line that stands for text (`// ... rest of the code`) and that no target, context file or deleted file has; a step asks the reviewer if the model repeats it',

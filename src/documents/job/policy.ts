@@ -180,6 +180,7 @@ const formatReason = (
   file: ProposalFileSummary,
   format: Format | undefined,
 ): readonly string[] => {
-  if (file.by !== 'model' || file.change === 'delete' || format === undefined) return [];
+  const goes = file.change === 'delete' || file.to !== undefined;
+  if (file.by !== 'model' || goes || format === undefined) return [];
   return policy.formats.includes(format) ? [] : [`${file.path} came as ${format}, not in formats`];
 };

@@ -25,7 +25,7 @@ export const renamesAmong = (
 ): readonly Rename[] => {
   const deleted = sidesOf(files, ({ base, result }) => (result === null ? base : null));
   const created = sidesOf(files, ({ base, result }) => (base === null ? result : null));
-  const equal = pairsOf(equalPairs(deleted, created));
+  const equal = equalPairs(deleted, created);
   const taken = new Set(equal.flatMap(({ from, to }) => [from, to]));
   const isFree = ({ path }: Side): boolean => !taken.has(path);
   return [...equal, ...pairsOf(similarPairs(deleted.filter(isFree), created.filter(isFree)))];
@@ -44,12 +44,21 @@ interface Pair extends Rename {
   readonly similarity: number;
 }
 
-const equalPairs = (deleted: readonly Side[], created: readonly Side[]): readonly Pair[] => {
-  const byContent = groupBy(created, ({ bytes }) => hashOf(bytes));
-  return deleted.flatMap(({ path: from, bytes }) =>
-    (byContent.get(hashOf(bytes)) ?? []).map(({ path: to }) => ({ from, to, similarity: 1 })),
-  );
+/** Pairs each new file, in the order of paths, with an equal one: of the same name if there is one, else the first. So does git. */
+const equalPairs = (deleted: readonly Side[], created: readonly Side[]): readonly Rename[] => {
+  const byContent = groupBy(deleted, ({ bytes }) => hashOf(bytes));
+  const remaining = new Map([...byContent].map(([hash, sides]) => [hash, new Set(sides)]));
+  return [...created].sort(byPath).flatMap(({ path: to, bytes }) => {
+    const sources = remaining.get(hashOf(bytes)) ?? new Set();
+    const [first] = sources;
+    const from = [...sources].find(({ path }) => nameOf(path) === nameOf(to)) ?? first;
+    if (from === undefined) return [];
+    sources.delete(from);
+    return [{ from: from.path, to }];
+  });
 };
+
+const byPath = (a: Side, b: Side): number => (a.path < b.path ? -1 : 1);
 
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
