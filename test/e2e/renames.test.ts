@@ -80,7 +80,13 @@ long(
     const s = await begun({ 'a.md': TIPS }, [{ name: 'move', match: {}, answer }]);
     const keys = ['target_files: [a.md]', 'format: unified-diff'];
     const refused = await s.start('refused.md', job(...keys));
-    expect((await s.settle(refused)).status.decision?.message).toContain('docs/a.md');
+    expect((await s.settle(refused)).status.decision).toMatchObject({
+      reason: 'attempts_exhausted',
+    });
+    const messages = (await s.events(refused)).flatMap((event) =>
+      event.type === 'answer_refused' ? [event.message] : [],
+    );
+    expect(messages[0]).toMatch(/no file docs\/a\.md, and none may be created there/);
     await s.answer(refused, 'abort');
     await s.end(refused);
     const skipped = await s.start('skipped.md', job(...keys, 'create: true'));
@@ -117,10 +123,14 @@ long(
 
 const CODE = Array.from({ length: 8 }, (_, i) => `export const value${i} = ${i};\n`).join('');
 
+const placeholderRule = {
+  name: 'placeholder',
+  match: {},
+  answer: whole({ 'a.js': `${CODE}${PLACEHOLDER}\n` }),
+};
+
 test('a placeholder that no file has is refused in each format; if the model insists, the reviewer accepts it', async () => {
-  const s = await begun({ 'b.js': 'export const b = 1;\n' }, [
-    { name: 'placeholder', match: {}, answer: whole({ 'a.js': `${CODE}${PLACEHOLDER}\n` }) },
-  ]);
+  const s = await begun({ 'b.js': 'export const b = 1;\n' }, [placeholderRule]);
   const run = await s.start('job.md', job('new_files: [a.js]', 'approval: auto'));
   const { status, proposal } = await s.settle(run);
   const refused = (await s.events(run)).flatMap((event) =>
@@ -139,21 +149,15 @@ test('a placeholder that no file has is refused in each format; if the model ins
   expect(s.read('a.js')).toContain(PLACEHOLDER);
 });
 
-long(
-  'a placeholder that a context file has is text; `elision: refuse` leaves nothing to accept',
-  async () => {
-    const s = await begun({ 'notes.md': `Old code:\n\n    ${PLACEHOLDER}\n` }, [
-      { name: 'placeholder', match: {}, answer: whole({ 'a.js': `${CODE}${PLACEHOLDER}\n` }) },
-    ]);
-    const known = await s.start('known.md', job('new_files: [a.js]', 'context_files: [notes.md]'));
-    const { proposal } = await s.settle(known);
-    expect(proposal).toMatchObject({ findings: [], files: [{ path: 'a.js' }] });
-    await s.answer(known, 'skip');
-    await s.end(known);
-    s.write('emend.yaml', 'guards: { elision: refuse }\n');
-    const strict = await s.start('strict.md', job('new_files: [a.js]'));
-    expect((await s.settle(strict)).status.decision).toMatchObject({
-      reason: 'attempts_exhausted',
-    });
-  },
-);
+long('a placeholder that a context file has is text', async () => {
+  const s = await begun({ 'notes.md': `Old code:\n\n    ${PLACEHOLDER}\n` }, [placeholderRule]);
+  const run = await s.start('job.md', job('new_files: [a.js]', 'context_files: [notes.md]'));
+  const { proposal } = await s.settle(run);
+  expect(proposal).toMatchObject({ findings: [], files: [{ path: 'a.js' }] });
+});
+
+long('`elision: refuse` leaves no placeholder to accept', async () => {
+  const s = await begun({ 'emend.yaml': 'guards: { elision: refuse }\n' }, [placeholderRule]);
+  const run = await s.start('job.md', job('new_files: [a.js]'));
+  expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'attempts_exhausted' });
+});
