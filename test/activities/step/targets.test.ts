@@ -218,3 +218,71 @@ describe('an answer that makes a file which was not offered', () => {
     });
   });
 });
+
+test('a sparse checkout: what git tracks outside it is no new file, and no model picks it', async () => {
+  await repo.write('lib/inner.txt', 'giraffe\n');
+  await repo.write('giraffe.txt', 'giraffe\n');
+  await repo.commitAll();
+  await repo.git('sparse-checkout', 'set', '--no-cone', '/lib/');
+  const files = await listWorkspaceFiles(repo.dir);
+  const eols = () => Promise.resolve(new Map<string, '\n'>());
+  const given = {
+    workspace: repo.dir,
+    limits,
+    deletes: false,
+    siblings: () => Promise.resolve(files),
+    eols,
+  };
+  const taken = (path: string) =>
+    snapshotTarget({ ...given, path } as unknown as Parameters<typeof snapshotTarget>[0]);
+  await expect(taken('giraffe.txt')).rejects.toMatchObject({
+    problem: {
+      code: 'target_missing',
+      message: expect.stringContaining(
+        'giraffe.txt is tracked by git but outside the sparse checkout',
+      ),
+    },
+  });
+  expect(await taken('new.txt')).toMatchObject({ base: null });
+  const asked = { root: repo.dir, files, task: 'The giraffe' };
+  const found = await findCandidates(
+    {} as Parameters<typeof findCandidates>[0],
+    asked,
+    new AbortController().signal,
+  );
+  expect(found.map(({ path }) => path)).toEqual(['lib/inner.txt']);
+});
+
+test('a pointer of Git LFS is not what its file holds: refused, with how to fetch it; it may be deleted', async () => {
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'4d7a2146'.repeat(8)}\nsize 12345\n`;
+  await repo.write('big.csv', pointer);
+  await repo.write('about.txt', `A pointer:\n${pointer}`);
+  const ports = {
+    edits: {
+      run: (_: string, { bytes }: { bytes: Uint8Array }) => Promise.resolve(describeFile(bytes)),
+    },
+    blobs: { put: () => Promise.resolve('sha256:0') },
+  };
+  const given = {
+    ports,
+    workspace: repo.dir,
+    limits,
+    config: { encodings: [] },
+    signal: new AbortController().signal,
+  };
+  const taken = (path: string, deletes = false) =>
+    snapshotTarget({ ...given, path, deletes } as unknown as Parameters<typeof snapshotTarget>[0]);
+  const refusal = {
+    problem: { code: 'target_binary', message: expect.stringMatching(/^big\.csv.*Git LFS/) },
+  };
+  await expect(taken('big.csv')).rejects.toMatchObject(refusal);
+  await expect(taken('big.csv')).rejects.toMatchObject({
+    problem: { next: expect.stringContaining('git lfs pull') },
+  });
+  expect(await taken('big.csv', true)).toMatchObject({ deletes: true });
+  expect(await taken('about.txt')).toMatchObject({ lines: 4 });
+  const shown = { ...given, paths: ['big.csv'], jobPath: 'job.md' } as unknown as Parameters<
+    typeof textRefs
+  >[0];
+  await expect(textRefs(shown)).rejects.toMatchObject(refusal);
+});
