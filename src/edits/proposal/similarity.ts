@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { groupBy } from '../../shared/text.js';
 import type { ChangedFile } from '../types.js';
 
-export const RENAME_SIMILARITY = 0.5; // bound: Part of the larger file that both must have, as in git.
+const RENAME_SIMILARITY = 0.5; // bound: Part of the larger file that both must have, as in git.
 const PIECE_BYTES = 64; // bound: Maximum size of a piece, as in git.
 const RENAME_CANDIDATES = 200; // bound: Maximum number of files on each side. If there are more, only equal files are paired.
 const RENAME_BYTES = 8_388_608; // bound: Maximum size of all files that are compared by pieces. If they are larger, only equal files are paired.
