@@ -140,11 +140,11 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   const judged = { format: input.format, answer: answer.text, files, options };
   const judgeOne = (response: ApplyAnswerInput): Promise<AnswerOutcome> =>
     judgeResponse(
-      (each) => judge(ports, snapshot, each, scope.signal),
+      (candidate) => judge(ports, snapshot, candidate, scope.signal),
       response,
       input.markerAsked === true,
     );
-  const isLastFormat = region === null && isLast({ snapshot, targets, wanted, input });
+  const isLastFormat = isLast({ snapshot, targets, wanted, input, region });
   let outcome =
     call.unknown.length > 0
       ? ofUnknown(call.unknown)
@@ -314,19 +314,19 @@ interface Checked {
   readonly region: regions.LoadedRegion | null;
 }
 
-type Attempt = Pick<Checked, 'snapshot' | 'targets' | 'wanted' | 'input'>;
+type Attempt = Pick<Checked, 'snapshot' | 'targets' | 'wanted' | 'input' | 'region'>;
 
-/** Returns the format in which the file is asked for next; null: there is none, or the call is for several files. */
-const formatAfter = ({ snapshot, targets, wanted, input }: Attempt): Format | null => {
+/** Returns the format in which the file is asked for next; null: there is none, or the call is for several files or for a region. */
+const formatAfter = (attempt: Attempt): Format | null => {
+  const { snapshot, targets, input, region } = attempt;
   const [only, ...others] = targets;
-  return only === undefined || others.length > 0
-    ? null
-    : nextFormat({ snapshot, model: wanted.model }, only, input.format);
+  if (only === undefined || others.length > 0 || region !== null) return null;
+  return nextFormat({ snapshot, model: attempt.wanted.model }, only, input.format);
 };
 
-/** Returns whether the file fails if this response is refused again: it is asked for alone, and in no other format. */
+/** Returns whether the file fails if this response is refused again: it is asked for alone and whole, and in no other format. */
 const isLast = (attempt: Attempt): boolean =>
-  attempt.targets.length === 1 && formatAfter(attempt) === null;
+  attempt.targets.length === 1 && attempt.region === null && formatAfter(attempt) === null;
 
 async function toResult(
   ports: ActivityPorts,
@@ -435,8 +435,7 @@ async function toResult(
       const fitsNot =
         outcome.outcome !== 'unmarked' &&
         codes.some((code) => code === 'elision' || !Object.hasOwn(GUARDS, code));
-      const next =
-        fitsNot && region === null ? formatAfter({ snapshot, targets, wanted, input }) : null;
+      const next = fitsNot ? formatAfter({ snapshot, targets, wanted, input, region }) : null;
       const more = { ...(repeated ? { repeated } : {}), ...(next === null ? {} : { next }) };
       return { usage, outcome: outcome.outcome, ...said, ...more };
     }

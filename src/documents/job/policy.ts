@@ -91,7 +91,8 @@ export const evaluatePolicy = (
   const isAllowed = ({ change, path, to }: ProposalFileSummary): boolean => {
     if (policy.changes.includes(change)) return true;
     // A move is a deletion at the old path and a new file at the new one.
-    const part = change === 'move' ? (to === undefined ? 'create' : 'delete') : change;
+    const partOfMove = to === undefined ? 'create' : 'delete';
+    const part = change === 'move' ? partOfMove : change;
     return policy.changes.includes(part) || (part === 'create' && mayBeNew(path));
   };
   const lines = (file: ProposalFileSummary): number => file.added + file.removed;
