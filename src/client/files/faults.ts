@@ -8,7 +8,8 @@ import { unsealed } from '../../system/sealed.js';
 const BLOB = /^blobs\/[0-9a-f]{2}\/([0-9a-f]{64})$/;
 const IDS = ['host-id', 'host-id.copy', 'store-id'];
 /** The database checks itself when its server starts; logs for people have no form; the rest is made again. */
-const UNCHECKED = /^(?:server|logs|layers|compiled|evidence|pages|index|changes)\/|^dev-server\.json|\.TMP-/;
+const UNCHECKED =
+  /^(?:server|logs|layers|compiled|evidence|pages|index|changes)\/|^dev-server\.json|\.TMP-/;
 
 /** Evidence is for other programs: it has no checksum, and a version of its own. */
 const EVIDENCE = /^archive\/.*\/evidence[^/]*\.json$/;

@@ -63,8 +63,7 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const { before, after } = edit;
     if (before === '') return this.#fill(after);
     if (text === null) return refused('target_absent', ABSENT);
-    const { tolerances: settings } = this.#options;
-    const search = new StringSearch(text, settings);
+    const search = new StringSearch(text, this.#options.tolerances);
     if (before === after) {
       const isSure = isKnownBase(this.#path, this.#options) || search.holds(edit);
       const absence = isSure ? null : SAME_AND_ABSENT;
@@ -73,15 +72,24 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const repeated = this.#repeated(edit, text);
     if (repeated !== null) return repeated;
     const bare = this.#unnumbered(edit, text);
-    if (bare !== null) {
-      const outcome = this.#apply(bare);
-      if (outcome.kind !== 'changed') return outcome;
-      const tolerances = [
-        { tolerance: 'listing_numbers', line: null } as const,
-        ...outcome.tolerances,
-      ];
-      return { kind: 'changed', tolerances };
-    }
+    if (bare !== null) return this.#applyUnnumbered(bare);
+    return this.#replace(edit, text, search);
+  }
+
+  #applyUnnumbered(edit: TextEdit): EditOutcome {
+    const outcome = this.#apply(edit);
+    if (outcome.kind !== 'changed') return outcome;
+    const tolerances = [
+      { tolerance: 'listing_numbers', line: null } as const,
+      ...outcome.tolerances,
+    ];
+    return { kind: 'changed', tolerances };
+  }
+
+  /** Replaces the string at the places where it occurs. */
+  #replace(edit: TextEdit, text: StringText, search: StringSearch): EditOutcome {
+    const { before, after } = edit;
+    const { tolerances: settings } = this.#options;
     const textPlaces = locate(edit, search) ?? search.absent(edit);
     if ('code' in textPlaces) return { kind: 'refused', ...textPlaces };
     const { places, likeness } = textPlaces;
@@ -157,8 +165,8 @@ const isAdded = (
   const [place, ...others] = places;
   if (place === undefined || others.length > 0) return false;
   const [from, to] = place;
-  const stands = (at: number, added: string): boolean =>
-    isTelling(added) && at >= 0 && text.slice([at, at + added.length]) === added;
+  const stands = (offset: number, added: string): boolean =>
+    isTelling(added) && offset >= 0 && text.slice([offset, offset + added.length]) === added;
   if (after.startsWith(before) && stands(to, after.slice(before.length))) return true;
   const lead = after.slice(0, after.length - before.length);
   return after.endsWith(before) && stands(from - lead.length, lead);
