@@ -234,11 +234,11 @@ export class Outside {
     const lineOf = (of: string, at: number): number =>
       at < 0 ? Infinity : of.slice(0, at).split('\n').length - 1;
     const malformed = MALFORMED.map((line) => lineOf(text, text.search(line)));
-    const told = proseEditIn(this.#lines);
+    const proseLine = proseEditIn(this.#lines);
     const line =
       this.#lines[
         Math.min(
-          told < 0 ? Infinity : told,
+          proseLine < 0 ? Infinity : proseLine,
           ...malformed,
           ...[...openings, ...objects].map((at) => lineOf(bare, at)),
         )

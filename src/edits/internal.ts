@@ -8,3 +8,4 @@ export { lineOrigins } from './text/line-diff.js';
 export { indexOf } from './text/lines.js';
 export { withoutThinking } from './thinking/index.js';
 export { isTestData } from './guards/test-data.js';
+export { type Rename, renamesAmong } from './proposal/similarity.js';

@@ -205,6 +205,16 @@ export type LookedUp = Readonly<
  * `unknown_file` (it was not offered; `withNames` says more), `binary`, `encoding`.
  */
 export const lookUp = (answered: string, context: FormatContext, index?: number): LookedUp => {
+  const looked = lookUpWhole(answered, context, index);
+  if (!looked.ok || looked.file.bytes === null || looked.file.text !== null) return looked;
+  const { path, file } = looked;
+  const { code, why } = file.unreadable ?? { code: 'binary', why: '' };
+  const message = `${path} is not text that can be edited. ${why}${why && ' '}Omit it.`;
+  return { ok: false, reason: { code, path, ...(index === undefined ? {} : { index }), message } };
+};
+
+/** The same for an edit that moves or deletes a file as a whole, which need not be text: its `text` is null then, and its bytes are not. */
+export const lookUpWhole = (answered: string, context: FormatContext, index?: number): LookedUp => {
   // Blanks at its ends are a slip, unless they are the name of a file.
   const checked = checkPath(context.files.has(answered) ? answered : answered.trim());
   const path = checked.ok ? checked.path : answered;
@@ -217,10 +227,6 @@ export const lookUp = (answered: string, context: FormatContext, index?: number)
     return refuse('bad_path', `${said}: ${checked.why}. Use a path relative to the workspace.`);
   }
   const file = context.files.get(path);
-  if (file !== undefined && file.bytes !== null && file.text === null) {
-    const { code, why } = file.unreadable ?? { code: 'binary', why: '' };
-    return refuse(code, `${path} is not text that can be edited. ${why}${why && ' '}Omit it.`);
-  }
   if (file !== undefined) return { ok: true, path, file };
   if (!mayCreate(path, context.options.mayCreateUnder ?? []))
     return refuse('unknown_file', `There is no file ${path}, and none may be created there.`);

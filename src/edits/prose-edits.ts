@@ -61,37 +61,42 @@ export const proseEditIn = (lines: readonly ProseLine[]): number => {
     if (fence === null && PATH_TAG.test(text)) return i;
     const isOpening =
       fence !== null && lines[i - 1]?.fence !== fence && openingFence(text) !== null;
-    const told = isOpening ? editInFence(lines, i, fence) : -1;
-    if (told >= 0) return told;
+    const editLine = isOpening ? editInFence(lines, i, fence) : -1;
+    if (editLine >= 0) return editLine;
   }
   return -1;
 };
 
-/** Returns the line that shows that the fence which line `at` opens holds an edit; -1: it holds none. */
-const editInFence = (lines: readonly ProseLine[], at: number, fence: Fence): number => {
-  let end = at + 1;
+/** Returns the line that shows that the fence at line `start` holds an edit, or -1 if it holds none. */
+const editInFence = (lines: readonly ProseLine[], start: number, fence: Fence): number => {
+  let end = start + 1;
   while (lines[end]?.fence === fence) end += 1;
-  // A fence round edits that are read.
+  // A fence around edits that are read.
   if (lines[end]?.round === fence) return -1;
-  const content = lines.slice(at + 1, end);
+  const content = lines.slice(start + 1, end);
   if (DIFF_INFO.test(fence.info)) {
     const changed = content.findIndex(({ text }) => /^[-+]/.test(text));
-    return changed < 0 ? -1 : at + 1 + changed;
+    return changed < 0 ? -1 : start + 1 + changed;
   }
   if (content.length === 0 || OUTPUT_INFO.test(fence.info)) return -1;
-  const [first, second] = content.map(shortOf);
-  const isPath = BARE_PATH.test(first ?? '') && !BARE_PATH.test(second ?? '');
-  const isNamed = content.length > 1 && (isPath || COMMENTED_PATH.test(first ?? ''));
-  return isNamed || isIntroduced(lines, { at, end }, fence) ? at : -1;
+  return beginsWithPath(content) || isIntroduced(lines, { start, end }, fence) ? start : -1;
+};
+
+/** Returns true if the first line of a fence names a file, as a path alone or in a comment. */
+const beginsWithPath = (content: readonly ProseLine[]): boolean => {
+  if (content.length < 2) return false;
+  const [first = '', second = ''] = content.map(shortOf);
+  const isPathAlone = BARE_PATH.test(first) && !BARE_PATH.test(second);
+  return isPathAlone || COMMENTED_PATH.test(first);
 };
 
 /** Does the line before a fence tell that it holds an edit? */
 const isIntroduced = (
   lines: readonly ProseLine[],
-  { at, end }: { readonly at: number; readonly end: number },
+  { start, end }: { readonly start: number; readonly end: number },
   { info }: Fence,
 ): boolean => {
-  const before = lines[at - 1];
+  const before = lines[start - 1];
   if (before?.fence !== null || before.round !== null) return false;
   const intro = shortOf(before).replace(NO_FILE, '');
   if (TELLS_OLD.test(intro) && isFollowedByNew(lines, end)) return true;
@@ -100,8 +105,8 @@ const isIntroduced = (
 };
 
 /** Does a line like "with" and another fence follow? */
-const isFollowedByNew = (lines: readonly ProseLine[], at: number): boolean => {
-  const [between, next] = [lines[at], lines[at + 1]];
+const isFollowedByNew = (lines: readonly ProseLine[], end: number): boolean => {
+  const [between, next] = [lines[end], lines[end + 1]];
   if (between?.fence !== null || !TELLS_NEW.test(shortOf(between))) return false;
   return (next?.fence ?? null) !== null && openingFence(next?.text) !== null;
 };

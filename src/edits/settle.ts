@@ -12,7 +12,7 @@ import type {
   TextEdit,
   WriteEdit,
 } from './edit.js';
-import { lookUp } from './paths.js';
+import { lookUp, lookUpWhole } from './paths.js';
 import { LinesFile } from './settle/lines-file.js';
 import { settleRequest } from './settle/lines-request.js';
 import { withMeantPaths } from './settle/meant-paths.js';
@@ -176,7 +176,8 @@ class Settlement {
     const byKey = new Map<string | number, FileGroup>();
     for (const edit of edits) {
       if (edit.path === null) continue;
-      const looked = lookUp(edit.path, this.#context, edit.hint.index);
+      const look = edit.kind === 'delete' ? lookUpWhole : lookUp;
+      const looked = look(edit.path, this.#context, edit.hint.index);
       if (!looked.ok) {
         this.#refusePath(edit.path, looked.reason, edit);
         continue;

@@ -80,7 +80,12 @@ export interface ApplyOptions {
   readonly beside?: readonly string[];
   /** Paths of files that have other names as well (hard links): for the guard `hard_link`. */
   readonly linked?: readonly string[];
+  /** Files that are not offered and that the model knows, as context or as files that are deleted: a line of theirs stands for no other. */
+  readonly elsewhere?: readonly FileContent[];
 }
+
+/** Bytes of a file, and how they are read. */
+export type FileContent = Pick<OfferedFile, 'bytes' | 'encoding'>;
 
 /** Replace the bytes [start, end) of the base by `bytes`. Splices of a file are in order and do not overlap. */
 export interface Splice {

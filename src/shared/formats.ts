@@ -45,7 +45,7 @@ export type ToleranceSettings = Partial<Record<Tolerance, boolean>>;
 /** Findings that the model is asked about before a person is. */
 export const REPAIRED: readonly string[] = (
   'syntax lost_symbol doubled_block distant_removal dangling_reference shrinkage conflict_markers ' +
-  'escaped_text tool_remnant listing_numbers diff_as_text glued_lines lookalikes'
+  'escaped_text tool_remnant listing_numbers diff_as_text glued_lines lookalikes elision'
 ).split(' ');
 
 /** What guards look for in a result, and what each raises unless `guards:` of emend.yaml says otherwise for all that it finds. */
@@ -94,6 +94,10 @@ export const GUARDS = {
   hard_link: {
     default: 'ask',
     what: 'a file with several names (hard links): the others keep the old content; `emend patch` refuses it',
+  },
+  elision: {
+    default: 'refuse',
+    what: 'a new line that stands for text (`// ... rest of the code`) and that no target, context file or deleted file has; a step asks the reviewer if the model repeats it',
   },
   secret: { default: 'ask', what: 'a secret in a new place: from another file, or new' },
   shrinkage: { default: 'ask', what: 'more than half of a file removed' },

@@ -74,6 +74,10 @@ export interface StagedByHook {
 export interface ProposalFileSummary {
   readonly path: string;
   readonly change: 'edit' | 'create' | 'delete' | 'move';
+  /** The path before, of a file that moves; absent: it does not. */
+  readonly from?: string;
+  /** The path after. The entry is that of the old path: nothing is shown of it, and the verdict on the new path counts for it too. */
+  readonly to?: string;
   readonly by: 'model' | 'person';
   readonly added: number;
   readonly removed: number;

@@ -261,6 +261,44 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     expect(statSync(join(work, 'new.txt')).mode & 0o111).not.toBe(0);
   });
 
+  test('a binary file is moved byte for byte and deleted, and undo takes both back', async () => {
+    const bytes = '\x89PNG\r\n\x1a\n\0\xff\xfe';
+    put('logo.png', Buffer.from(bytes, 'latin1'));
+    put('old.png', Buffer.from([0, 1, 2]));
+    const moved = 'rename from logo.png\nrename to assets/logo.png\n';
+    const answer = `diff --git a/logo.png b/assets/logo.png\nsimilarity index 100%\n${moved}diff --git a/old.png b/old.png\ndeleted file mode 100644\nindex 1111111..0000000\nBinary files a/old.png and /dev/null differ\n`;
+    const done = await patch(answer, '--json');
+    expect(jsonOf(done)).toMatchObject({
+      outcome: 'applied',
+      files: [
+        { path: 'assets/logo.png', change: 'move', from: 'logo.png', added: 0, removed: 0 },
+        { path: 'old.png', change: 'delete', added: 0, removed: 0 },
+      ],
+      diff: expect.stringContaining(moved),
+    });
+    expect(get('assets/logo.png')).toBe(bytes);
+    expect([existsSync(join(work, 'logo.png')), existsSync(join(work, 'old.png'))]).toEqual([
+      false,
+      false,
+    ]);
+    expect((await emend(['undo'])).exit).toBe(0);
+    expect([get('logo.png'), get('old.png')]).toEqual([bytes, '\0\x01\x02']);
+    expect(existsSync(join(work, 'assets'))).toBe(false);
+  });
+
+  test('a deleted and a similar new file are one move', async () => {
+    const text = Array.from({ length: 10 }, (_, i) => `line ${i}\n`).join('');
+    put('old.txt', text);
+    const added = text.replace('line 3', 'third').trimEnd().replace(/^/gm, '+');
+    const answer = `*** Begin Patch\n*** Delete File: old.txt\n*** Add File: docs/new.txt\n${added}\n*** End Patch\n`;
+    expect(jsonOf(await patch(answer, '--json'))).toMatchObject({
+      outcome: 'applied',
+      files: [{ path: 'docs/new.txt', change: 'move', from: 'old.txt', added: 1, removed: 1 }],
+      findings: [],
+    });
+    expect(existsSync(join(work, 'old.txt'))).toBe(false);
+  });
+
   test('makes, deletes, moves and sets modes; undo takes all of it back, made folders too', async () => {
     put('a.sh', '#!/bin/sh\n');
     put('keep/b.txt', 'b\n');

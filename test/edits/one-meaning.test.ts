@@ -50,10 +50,10 @@ const outcomeOf = ({
     ]);
     return Object.fromEntries(changed.sort());
   };
-  const told = applied(paths);
+  const result = applied(paths);
   // The order in which files are offered never matters.
-  expect(applied(paths.toReversed())).toEqual(told);
-  return told;
+  expect(applied(paths.toReversed())).toEqual(result);
+  return result;
 };
 
 const fence = (text: string, info = 'js'): string => `\`\`\`${info}\n${text}\n\`\`\`\n`;
@@ -107,7 +107,7 @@ describe('a hunk without header is of the file that the line before it names', (
 });
 
 describe('an edit in another form beside those that are read refuses all', () => {
-  const told = [
+  const others = [
     '{"command":"create","path":"new.js","file_text":"n();\\n"}',
     '{"type":"tool_use","name":"x","input":{"command":"create","path":"new.js","file_text":"n"}}',
     '{"name":"x","arguments":"{\\"path\\":\\"b.js\\",\\"new_string\\":\\"y\\"}"}',
@@ -128,7 +128,7 @@ describe('an edit in another form beside those that are read refuses all', () =>
     '*** Add File: new.js\n+n();',
   ];
   check(
-    told.flatMap((edit) => [
+    others.flatMap((edit) => [
       {
         name: `before: ${edit}`,
         format: 'search-blocks',
@@ -489,13 +489,13 @@ describe('paths', () => {
     },
   ]);
   test('a file that may be meant is asked for', () => {
-    const wanted = wantedPaths({
+    const paths = wantedPaths({
       format: 'string-replace',
       answer: string('one()', 'two()', '/repo/src/lib/a.js'),
       files: new Map(),
       options: { requireMarker: false, beside: Object.keys(files) },
     });
-    expect(wanted).toContain('src/lib/a.js');
+    expect(paths).toContain('src/lib/a.js');
   });
 });
 

@@ -12,8 +12,10 @@ import { untick } from '../../src/documents/plan/plan-tree.js';
 import { claimedUnfinished } from '../../src/shared/unfinished.js';
 import { parseConfig, parseJob } from '../../src/documents/job/index.js';
 import { firstHeading } from '../../src/documents/source/first-heading.js';
-import { elisionReasons } from '../../src/edits/locate/elision.js';
+import { elisionFindings } from '../../src/edits/guards/elision.js';
+import { viewOf } from '../../src/edits/guards/view.js';
 import { openingFence } from '../../src/edits/text/fence.js';
+import { indexOfLines } from '../../src/edits/text/lines.js';
 import { withoutThinking } from '../../src/edits/thinking/index.js';
 import { newFilesIn } from '../../src/model/prompts/pick.js';
 import { findSecrets } from '../../src/system/secrets.js';
@@ -117,7 +119,8 @@ test.each<[string, () => unknown]>([
         { length: 2_000 },
         () => `// existing ${'='.repeat(200)}${' '.repeat(80)}b`,
       );
-      return elisionReasons('a.ts', null, [{ from: 0, to: 0, lines }]);
+      const view = viewOf('a.ts', indexOfLines([]), null, [{ from: 0, to: 0, lines }]);
+      return elisionFindings(view, () => false);
     },
   ],
   [

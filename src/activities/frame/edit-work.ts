@@ -1,6 +1,6 @@
 /** The CPU work of an edit step, as values that cross into a thread of its own (frame/edit-worker.ts) and back. Pure. */
 import * as engine from '../../edits/index.js';
-import { indexOf, rebase3, splitRegion } from '../../edits/internal.js';
+import { indexOf, rebase3, type Rename, renamesAmong, splitRegion } from '../../edits/internal.js';
 import * as prompts from '../../model/prompts/index.js';
 import { parseTexts, type ParsedTexts, type PlanTexts } from '../../documents/plan/index.js';
 import type { Finding } from '../../shared/formats.js';
@@ -73,6 +73,11 @@ export interface EditWork {
     readonly result: ReturnType<typeof prompts.auditedFiles>;
   };
   readonly diff: { readonly input: readonly engine.DiffFile[]; readonly result: DrawnDiff };
+  /** Deleted files that created ones are similar to. */
+  readonly renames: {
+    readonly input: readonly engine.ChangedFile[];
+    readonly result: readonly Rename[];
+  };
   /** The documents of a plan. */
   readonly plan: { readonly input: PlanTexts; readonly result: ParsedTexts };
   /** What a model must not see. */
@@ -80,7 +85,7 @@ export interface EditWork {
 }
 export interface GuardInput extends Pick<
   engine.GuardOptions,
-  'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside' | 'linked'
+  'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside' | 'linked' | 'elsewhere'
 > {
   readonly files: readonly engine.GuardedFile[];
 }
@@ -180,6 +185,7 @@ const DO: Doers = {
   guards: ({ files, ...options }, syntax) => engine.guardFindings(files, { ...options, syntax }),
   merge: mergeText,
   diff: writeDiff,
+  renames: renamesAmong,
   outline: outlineOf,
   regions: cutIn,
   describe: ({ bytes, encoding }) => engine.describeFile(bytes ?? NO_BYTES, encoding ?? undefined),

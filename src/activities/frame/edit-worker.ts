@@ -113,6 +113,7 @@ const WORDS: Record<EditWorkKind, string> = {
   brief: 'listing the files for a request',
   audit: 'listing the files for a request',
   diff: 'building the diff',
+  renames: 'comparing deleted and new files',
   plan: 'reading the plan',
   secrets: 'looking for secrets',
 };

@@ -6,7 +6,9 @@ import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath, makerOf } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { secretFindings } from '../frame/secrets.js';
+import { guardElisions } from './elision.js';
 import { formatted } from './format.js';
+import { withOldPaths, withSimilar } from './renames.js';
 import { diffInput, diffsOf } from './prompt-inputs.js';
 import { getText, guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
 import { unfinishedInAll } from '../../shared/unfinished.js';
@@ -38,12 +40,17 @@ export async function runGuards(
   const guarded = changes.filter(
     ({ path, result }) => result !== null || !movedAway.includes(path),
   );
+  const from = new Map(renames.map((rename) => [rename.to, rename.from]));
+  const bases = new Map(changes.map(({ path, base }) => [path, base]));
+  /** A moved file is compared with what it was at its old path. */
+  const baseOf = ({ path, base }: FileChange): FileChange['base'] =>
+    base ?? bases.get(from.get(path) ?? '') ?? null;
   const files = await Promise.all(
     guarded.map(async (change) => {
-      const encoding = encodings.get(change.path) ?? null;
+      const encoding = encodings.get(from.get(change.path) ?? change.path) ?? null;
       const { rewritten = false } = change;
       return {
-        ...(await diffInput(blobs, change)),
+        ...(await diffInput(blobs, { ...change, base: baseOf(change) })),
         rewritten,
         ...(encoding === null ? {} : { encoding }),
       };
@@ -56,22 +63,23 @@ export async function runGuards(
   const linked = await linkedPaths(root, guarded);
   const settings = await guardSettings(blobs, snapshot);
   const guards = { files, movedTo, movedAway, beside, linked, ...settings };
-  const from = new Map(renames.map((rename) => [rename.to, rename.from]));
-  const bases = new Map(changes.map(({ path, base }) => [path, base]));
-  const written = guarded.flatMap(({ path, base, result }) => {
+  const written = guarded.flatMap((change) => {
+    const { path, result } = change;
     if (result === null) return [];
-    const before = base ?? bases.get(from.get(path) ?? '') ?? null;
     return [
       {
         path,
-        base: before?.ref ?? null,
+        base: baseOf(change)?.ref ?? null,
         result: result.ref,
         encoding: encodings.get(path) ?? null,
       },
     ];
   });
   return [
-    ...(await edits.run('guards', guards, signal)),
+    ...(await guardElisions((input) => edits.run('guards', input, signal), guards, {
+      blobs,
+      snapshot,
+    })),
     ...(await secretFindings({ blobs, edits }, snapshot, written, signal)),
   ];
 }
@@ -98,8 +106,13 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
   const root = await ports.workspace.root(snapshot.workspace);
   const unfit = await unfitFiles(root, snapshot, latest, out);
   if (unfit.length > 0) return { outcome: 'refused', files: await refusals(ports, unfit) };
+  const results = [...new Set([...latest.values()].map(({ result }) => result))];
+  const leftOut = withOldPaths(
+    out,
+    results.flatMap((result) => result.renames),
+  );
   const kept = [...latest.values()].filter(
-    ({ change }) => change !== null && !out.has(change.path),
+    ({ change }) => change !== null && !leftOut.has(change.path),
   );
   const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
   const selected = await proposals.selectedFileChanges(blobs, input.selected ?? []);
@@ -120,8 +133,8 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
     input.manual.map((path) => proposals.manualFile({ blobs, root, snapshot, staged }, path)),
   );
 
-  const results = [...new Set(kept.map(({ result }) => result))];
-  const renames = results.flatMap((result) => result.renames);
+  const keptResults = [...new Set(kept.map(({ result }) => result))];
+  const renames = await withSimilar(ports, proposed, keptResults, scope.signal);
   // The formatter may have changed the bytes since the answer was judged.
   const found = await runGuards(ports, { snapshot, changes: proposed, renames }, scope.signal);
   const dangling = await danglingReferences(
@@ -148,13 +161,13 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
     ],
     renames: renames.filter(({ from, to }) => !out.has(from) && !out.has(to)),
     findings: judged,
-    tolerances: results.flatMap((result) => result.tolerances).filter(({ path }) => !out.has(path)),
+    tolerances: keptResults
+      .flatMap((result) => result.tolerances)
+      .filter(({ path }) => !out.has(path)),
     protected: snapshot.config.protected,
     made: proposals.chosenNew(snapshot, proposed),
     unfinished: unfinishedInAll(
-      [...new Set([...latest.values()].map(({ result }) => result))]
-        .filter(({ asked = true }) => asked)
-        .map(({ unfinished = [] }) => unfinished),
+      results.filter(({ asked = true }) => asked).map(({ unfinished = [] }) => unfinished),
     ),
   };
   const proposal = await proposals.buildWholeProposal(ports, parts, scope.signal);

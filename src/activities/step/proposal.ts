@@ -19,12 +19,14 @@ import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import { inspectTarget } from '../../workspace/files/index.js';
 import { type Proposal, type ProposalFile, proposalIdOf } from '../../workspace/proposal.js';
 import type { FileChange, Accepted } from './accepted.js';
+import { type Moves, movesIn } from './renames.js';
 import { putText, type Snapshot } from './snapshot.js';
 import type { ClaimedUnfinished } from '../../shared/unfinished.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
 import { readGiven } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
+import type { EditWork } from '../frame/edit-work.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
 
@@ -77,16 +79,9 @@ export async function buildWholeProposal(
   const { unfinished = [] } = parts;
   const left = unfinished.length === 0 ? {} : { unfinished };
   const proposal: Proposal = { stepKey: parts.stepKey, files, renames: parts.renames, ...left };
-  const inputs = await Promise.all(files.map((file) => diffInput(blobs, file)));
-  const movedTo = new Map(parts.renames.map(({ from, to }) => [to, from]));
-  const drawn = await edits.run('diff', inputs, signal);
-  const summaries = files.map((file, index): ProposalFileSummary => {
-    const { added, removed, changes } = drawn.changed[index] ?? { added: 0, removed: 0 };
-    const change = changeOf(file, movedTo);
-    const inPart =
-      changes !== undefined && change === 'edit' && file.by === 'model' ? { changes } : {};
-    return { path: file.path, change, by: file.by, added, removed, ...inPart, key: keyOf(file) };
-  });
+  const moves = movesIn(files, parts.renames);
+  const drawn = await drawFiles({ blobs, edits }, files, moves, signal);
+  const summaries = files.map((file) => summaryOf(file, moves, drawn.changed));
   const [ref, diff] = await Promise.all([putJson(blobs, proposal), putText(blobs, drawn.text)]);
   return {
     id: proposalIdOf(proposal),
@@ -116,13 +111,59 @@ const unlisted = (name: string, all: readonly unknown[]): readonly string[] =>
 const keyOf = ({ base, result }: ProposalFile): string =>
   sha256(canonicalJson({ base, result })).slice(0, KEY_DIGITS);
 
-function changeOf(
+type DrawnDiff = EditWork['diff']['result'];
+type ChangedLines = DrawnDiff['changed'][number];
+
+/** Draws the combined diff. A moved file is drawn once, from its old path to its new one. */
+async function drawFiles(
+  { blobs, edits }: Pick<ActivityPorts, 'blobs' | 'edits'>,
+  files: readonly ProposalFile[],
+  moves: Moves,
+  signal: AbortSignal,
+): Promise<{ readonly text: string; readonly changed: ReadonlyMap<string, ChangedLines> }> {
+  const shown = files.filter(({ path }) => !moves.byOldPath.has(path));
+  const inputs = await Promise.all(
+    shown.map(async (file) => {
+      const source = moves.byNewPath.get(file.path);
+      if (source === undefined) return diffInput(blobs, file);
+      const sides = await diffInput(blobs, { ...file, base: source.base });
+      return { ...sides, moveFrom: source.path };
+    }),
+  );
+  const { text, changed } = await edits.run('diff', inputs, signal);
+  const byPath = shown.flatMap(({ path }, index) => {
+    const lines = changed[index];
+    return lines === undefined ? [] : [[path, lines] as const];
+  });
+  return { text, changed: new Map(byPath) };
+}
+
+function summaryOf(
   file: ProposalFile,
-  movedTo: ReadonlyMap<string, string>,
-): ProposalFileSummary['change'] {
-  if (movedTo.has(file.path)) return 'move';
-  if (file.result === null) return 'delete';
-  return file.base === null ? 'create' : 'edit';
+  { byNewPath, byOldPath }: Moves,
+  changed: ReadonlyMap<string, ChangedLines>,
+): ProposalFileSummary {
+  const { path, by: author } = file;
+  const { added, removed, changes } = changed.get(path) ?? { added: 0, removed: 0 };
+  const [from, to] = [byNewPath.get(path)?.path, byOldPath.get(path)?.path];
+  const change = from !== undefined || to !== undefined ? 'move' : changeOf(file);
+  const isDivisible = changes !== undefined && change === 'edit' && author === 'model';
+  return {
+    path,
+    change,
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    by: author,
+    added,
+    removed,
+    ...(isDivisible ? { changes } : {}),
+    key: keyOf(file),
+  };
+}
+
+function changeOf({ base, result }: ProposalFile): ProposalFileSummary['change'] {
+  if (result === null) return 'delete';
+  return base === null ? 'create' : 'edit';
 }
 
 function mustAsk(
@@ -138,6 +179,7 @@ function mustAsk(
       return reason === null ? [] : [`protected path ${path}: ${reason}`];
     }),
     ...[...gone].map((path) => `deletion of ${path}`),
+    ...ours.flatMap(({ path, from }) => (from === undefined ? [] : [`move of ${from} to ${path}`])),
     ...made.map((path) => `new file ${path}: a model chose to make it`),
     ...findings
       .filter(

@@ -8,6 +8,7 @@ import {
   type ApplyAnswerInput,
   type OfferedFile,
 } from '../../edits/index.js';
+import { judgeElisions } from './elision.js';
 import { judge } from './targets.js';
 import { endedByItself, joinOperations } from '../../edits/internal.js';
 import * as jobs from '../../documents/job/index.js';
@@ -49,7 +50,7 @@ import {
   type Snapshot,
 } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
-import { GUARDS } from '../../shared/formats.js';
+import { GUARDS, type Format } from '../../shared/formats.js';
 import { shownRecordOf } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
 import { BOUNDS } from '../../shared/limits.js';
@@ -138,14 +139,17 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   };
   const files = new Map(targets.map((target) => [target.path, offered(target, shown, region)]));
   const judged = { format: input.format, answer: answer.text, files, options };
+  const judgeOne = (response: ApplyAnswerInput): Promise<AnswerOutcome> =>
+    judgeResponse(
+      (candidate) => judge(ports, snapshot, candidate, scope.signal),
+      response,
+      input.markerAsked === true,
+    );
+  const isLastFormat = isLast({ snapshot, targets, wanted, input, region });
   let outcome =
     call.unknown.length > 0
       ? ofUnknown(call.unknown)
-      : await judgeResponse(
-          (response) => judge(ports, snapshot, response, scope.signal),
-          judged,
-          input.markerAsked === true,
-        );
+      : await judgeElisions(judgeOne, judged, { blobs, snapshot, input, isLastFormat });
   if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
     const said = { ...call, reason: saidReason(outcome) };
     if (!region.isLast)
@@ -156,7 +160,11 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
       files: new Map(targets.map((target) => [target.path, offered(target, {}, null)])),
       options: { ...fitting, requireMarker: false },
     };
-    outcome = await ports.edits.run('answer', all, scope.signal);
+    outcome = await judgeElisions(
+      (response) => ports.edits.run('answer', response, scope.signal),
+      all,
+      { blobs, snapshot, input, isLastFormat },
+    );
   }
   return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, call, scope.signal);
 };
@@ -307,6 +315,20 @@ interface Checked {
   readonly region: regions.LoadedRegion | null;
 }
 
+type Attempt = Pick<Checked, 'snapshot' | 'targets' | 'wanted' | 'input' | 'region'>;
+
+/** Returns the format in which the file is asked for next; null: there is none, or the call is for several files or for a region. */
+const formatAfter = (attempt: Attempt): Format | null => {
+  const { snapshot, targets, input, region } = attempt;
+  const [only, ...others] = targets;
+  if (only === undefined || others.length > 0 || region !== null) return null;
+  return nextFormat({ snapshot, model: attempt.wanted.model }, only, input.format);
+};
+
+/** Returns whether the file fails if this response is refused again: it is asked for alone and whole, and in no other format. */
+const isLast = (attempt: Attempt): boolean =>
+  attempt.targets.length === 1 && attempt.region === null && formatAfter(attempt) === null;
+
 async function toResult(
   ports: ActivityPorts,
   { snapshot, input, targets, outcome, wanted, region }: Checked,
@@ -410,14 +432,11 @@ async function toResult(
       const said = await refused(blobs, { reasons: told, answer: answer.text, codes }, reasons);
       const repeated =
         outcome.outcome !== 'unmarked' && (await isRepeated(blobs, input.refusal, codes));
-      const [only, ...others] = targets;
-      // What a guard refuses is wrong in every format.
+      // What a guard refuses is wrong in every format. A placeholder is not: another format needs less text.
       const fitsNot =
-        outcome.outcome !== 'unmarked' && codes.some((code) => !Object.hasOwn(GUARDS, code));
-      const next =
-        fitsNot && only !== undefined && others.length === 0 && region === null
-          ? nextFormat({ snapshot, model: wanted.model }, only, input.format)
-          : null;
+        outcome.outcome !== 'unmarked' &&
+        codes.some((code) => code === 'elision' || !Object.hasOwn(GUARDS, code));
+      const next = fitsNot ? formatAfter({ snapshot, targets, wanted, input, region }) : null;
       const more = { ...(repeated ? { repeated } : {}), ...(next === null ? {} : { next }) };
       return { usage, outcome: outcome.outcome, ...said, ...more };
     }

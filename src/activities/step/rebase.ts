@@ -10,6 +10,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { runGuards } from './build-proposal.js';
 import { buildWholeProposal, chosenNew, type ProposalParts } from './proposal.js';
+import { withOldPaths } from './renames.js';
 import { getSnapshot } from './snapshot.js';
 import { readGiven } from '../../system/given-file.js';
 
@@ -30,7 +31,8 @@ async function merge(
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
   const files: ProposalFile[] = [];
   const conflicts: { path: string; why: string }[] = [];
-  for (const file of proposal.files.filter(({ path }) => !input.exclude.includes(path))) {
+  const out = withOldPaths(new Set(input.exclude), proposal.renames);
+  for (const file of proposal.files.filter(({ path }) => !out.has(path))) {
     const wanted = input.files === null || input.files.includes(file.path);
     const moved = wanted ? await mergeFile(ports, root, file, signal) : file;
     if ('why' in moved) conflicts.push(moved);

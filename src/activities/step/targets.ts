@@ -209,13 +209,10 @@ const unknownIn = (outcome: AnswerOutcome): readonly string[] =>
     ? outcome.reasons.flatMap(({ code, path = '' }) => (code === 'unknown_file' ? [path] : []))
     : [];
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-/** It moves no file by that, and makes none under the name of one that was offered and that it leaves alone. */
-const isSound = ({ files, renames }: Edited, offered: ReadonlyMap<string, unknown>): boolean => {
+/** Returns whether it makes no file under the name of one that was offered and that it leaves alone. A file that it moves is not left alone. */
+const isSound = ({ files }: Edited, offered: ReadonlyMap<string, unknown>): boolean => {
   const left = new Set([...offered.keys()].filter((path) => !files.has(path)).map(nameOf));
-  return (
-    renames.length === 0 &&
-    [...files.keys()].every((path) => offered.has(path) || !left.has(nameOf(path)))
-  );
+  return [...files.keys()].every((path) => offered.has(path) || !left.has(nameOf(path)));
 };
 
 /** New files of an answer are offered where `create` allows their paths, and it is read once more; else it is told which files may be meant. */

@@ -125,7 +125,9 @@ const begin = async (io: Io, emend: Emend, typed: string, flags: FollowFlags) =>
   for (let n = 0; n <= FOLLOWED; n++) {
     const { closed, proposal, started } = first.archived;
     const gone = new Set(
-      proposal?.files.flatMap(({ path, change }) => (change === 'delete' ? [path] : [])),
+      proposal?.files.flatMap(({ path, change, to }) =>
+        change === 'delete' || to !== undefined ? [path] : [],
+      ),
     );
     for (const path of closed?.result?.files ?? [])
       changed.set(path, changed.get(path) ?? !gone.has(path));

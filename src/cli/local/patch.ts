@@ -20,6 +20,7 @@ import type { StepKey } from '../../shared/ids.js';
 import type { ProposalFileSummary } from '../../shared/proposal-activities.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
+import { withSimilarRenames } from './patch-renames.js';
 
 // The files that an answer names, read from the workspace: exactly those, and only inside it.
 
@@ -213,7 +214,10 @@ export const applyToFiles = async (
   const wrong = reasonsAgainst(outcome, gathered);
   return {
     format,
-    outcome: wrong.length > 0 ? { outcome: 'refused', reasons: wrong } : outcome,
+    outcome:
+      wrong.length > 0
+        ? { outcome: 'refused', reasons: wrong }
+        : withSimilarRenames(outcome, files),
     offered: files,
   };
 };

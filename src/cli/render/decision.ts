@@ -43,9 +43,10 @@ export const commandFor = (
 const fileRows = ({ files }: ProposalSummary): readonly string[] => [
   ...table(
     files
+      .filter(({ to }) => to === undefined)
       .slice(0, DECISION_FILES)
-      .map(({ path, added, removed, change }) => [
-        `    ${plain(path)}`,
+      .map(({ path, from, added, removed, change }) => [
+        `    ${plain(from === undefined ? path : `${from} -> ${path}`)}`,
         `+${added} -${removed}`,
         CHANGE_WORDS[change],
       ]),

@@ -88,8 +88,13 @@ export const evaluatePolicy = (
   const isInside = allowedBy(policy.paths);
   const isExcepted = forbiddenBy(policy.except);
   const mayBeNew = allowedBy(policy.create);
-  const isAllowed = ({ change, path }: ProposalFileSummary): boolean =>
-    policy.changes.includes(change) || (change === 'create' && mayBeNew(path));
+  const isAllowed = ({ change, path, to }: ProposalFileSummary): boolean => {
+    if (policy.changes.includes(change)) return true;
+    // A move is a deletion at the old path and a new file at the new one.
+    const partOfMove = to === undefined ? 'create' : 'delete';
+    const part = change === 'move' ? partOfMove : change;
+    return policy.changes.includes(part) || (part === 'create' && mayBeNew(path));
+  };
   const lines = (file: ProposalFileSummary): number => file.added + file.removed;
   const total = proposal.files.reduce((sum, file) => sum + lines(file), 0);
   const formats = new Map(ledger.map((row) => [row.path, row.format]));
@@ -150,7 +155,7 @@ export const ruleOf = ({
 
 const PROTECTED_PATH = 'protected path ';
 const NEW_FILE = 'new file ';
-const KNOWN = [PROTECTED_PATH, NEW_FILE, 'deletion of', 'tolerance '];
+const KNOWN = [PROTECTED_PATH, NEW_FILE, 'deletion of', 'move of ', 'tolerance '];
 const isAbout = (reason: string, start: string): boolean => reason.startsWith(start);
 const isFinding = (reason: string, { findings }: ProposalSummary): boolean =>
   findings.some((finding) => reason === `${finding.guard} in ${finding.path}`);
@@ -179,6 +184,7 @@ const formatReason = (
   file: ProposalFileSummary,
   format: Format | undefined,
 ): readonly string[] => {
-  if (file.by !== 'model' || file.change === 'delete' || format === undefined) return [];
+  const goes = file.change === 'delete' || file.to !== undefined;
+  if (file.by !== 'model' || goes || format === undefined) return [];
   return policy.formats.includes(format) ? [] : [`${file.path} came as ${format}, not in formats`];
 };

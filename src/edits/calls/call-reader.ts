@@ -172,13 +172,16 @@ export class CallReader {
     const path = args.values.has('path') ? this.#text(readCall, 'path') : outer;
     if (typeof path !== 'string' && path !== null) return path;
     let fault: Reading | null = null;
-    for (const item of items as readonly Json[]) {
-      const object = typeof item === 'string' ? jsonIn(item) : item;
-      fault ??= isJsonObject(object)
-        ? this.#take({ name: null, args: object, line: this.#lineOf(object) ?? call.line }, path)
-        : this.#bad('wrong_type', 'The edit is not an object.');
-    }
+    for (const item of items as readonly Json[]) fault ??= this.#item(item, call.line, path);
     return fault;
+  }
+
+  /** Reads one of several edits of the call at `line`. */
+  #item(item: Json, line: number | null, path: string | null): Reading | null {
+    const args = typeof item === 'string' ? jsonIn(item) : item;
+    return isJsonObject(args)
+      ? this.#take({ name: null, args, line: this.#lineOf(args) ?? line }, path)
+      : this.#bad('wrong_type', 'The edit is not an object.');
   }
 
   /** Reads an edit: what it means, and whether all is there. */
@@ -558,19 +561,16 @@ const numberOf = (value: Json): number | null => {
   return /^\d{1,9}$/.test(text) ? Number(text) : null;
 };
 
+const SHELL = /^(?:\/bin\/|\/usr\/bin\/)?(?:bash|sh|zsh)$/;
 const HEREDOC = /^\s*apply_patch\s+<<-?\s*(["']?)(\w+)\1[ \t]*\n([^]*?)\n\2\s*$/;
 
 /** Returns the patch that a command hands to `apply_patch`; null: the command does something else. */
 const patchInCommand = (command: Json): string | null => {
   const words = (Array.isArray(command) ? command : [command]) as readonly Json[];
   if (!words.every((word) => typeof word === 'string')) return null;
-  const [program = '', ...rest] = words;
-  if (program === 'apply_patch' && rest.length === 1) return rest[0] ?? null;
-  const isShell =
-    /^(?:\/bin\/|\/usr\/bin\/)?(?:bash|sh|zsh)$/.test(program) &&
-    /^-l?c$/.test(rest[0] ?? '') &&
-    rest.length === 2;
+  const [program = '', argument = '', script = ''] = words;
+  if (program === 'apply_patch' && words.length === 2) return argument;
+  const isShell = words.length === 3 && SHELL.test(program) && /^-l?c$/.test(argument);
   if (!isShell && words.length > 1) return null;
-  const script = isShell ? (rest[1] ?? '') : program;
-  return HEREDOC.exec(script.replace(/\r\n/g, '\n'))?.[3] ?? null;
+  return HEREDOC.exec((isShell ? script : program).replace(/\r\n/g, '\n'))?.[3] ?? null;
 };

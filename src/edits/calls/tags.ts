@@ -245,10 +245,9 @@ const readArguments = (text: string, from: number, shape: Shape): TagCall | TagF
       continue;
     }
     argument.lastIndex = offset;
-    const opened = argument.exec(text);
-    const key = opened?.[1];
-    if (opened === null || key === undefined) return strange(name, text.slice(offset));
-    const start = offset + opened[0].length;
+    const [opening = '', key = ''] = argument.exec(text) ?? [];
+    if (key === '') return strange(name, text.slice(offset));
+    const start = offset + opening.length;
     const value = valueIn(text, start, shape, closeOf(key));
     if (value === null) return withoutEnd(text, start, name, closeOf(key));
     const args = groups.at(-1) ?? {};

@@ -69,21 +69,23 @@ class ChatReader {
   }
 
   read(): ParsedResponse | null {
-    for (let at = 0; at < this.#lines.length;) {
-      const opening = openingFence(this.#lines[at]);
+    for (let opener = 0; opener < this.#lines.length;) {
+      const opening = openingFence(this.#lines[opener]);
       if (opening === null) {
-        this.#outside.take(at, this.#lines[at] ?? '');
-        const { length } = this.#lines[at]?.trim() ?? '';
-        if (length > 0 && length <= LINE_CHARS) this.#before.push(at);
-        at += 1;
+        this.#outside.take(opener, this.#lines[opener] ?? '');
+        const { length } = this.#lines[opener]?.trim() ?? '';
+        if (length > 0 && length <= LINE_CHARS) this.#before.push(opener);
+        opener += 1;
         continue;
       }
-      const end = this.#endOf(at, opening);
+      const end = this.#endOf(opener, opening);
       if (end === null)
-        return this.#edits.length > 0 || this.#namedAt(at, opening) !== null ? unread(CUT) : null;
-      this.#take(at, end, opening);
+        return this.#edits.length > 0 || this.#namedAt(opener, opening) !== null
+          ? unread(CUT)
+          : null;
+      this.#take(opener, end, opening);
       this.#before = [];
-      at = end + 1;
+      opener = end + 1;
     }
     if (this.#edits.length === 0) return null;
     const fault = this.#fault() ?? this.#outside.fault(this.#edits.length);
@@ -102,31 +104,31 @@ class ChatReader {
     return invalid('stray_edit', message, this.#edits.length);
   }
 
-  #endOf(at: number, opening: Fence): number | null {
-    for (let end = at + 1; end < this.#lines.length; end += 1)
+  #endOf(opener: number, opening: Fence): number | null {
+    for (let end = opener + 1; end < this.#lines.length; end += 1)
       if (closesFence(this.#lines[end], opening)) return end;
     return null;
   }
 
-  #take(at: number, end: number, opening: Fence): void {
-    const inside = this.#lines.slice(at + 1, end);
+  #take(opener: number, end: number, opening: Fence): void {
+    const inside = this.#lines.slice(opener + 1, end);
     const isForeign =
       IS_PROSE.test(opening.info) &&
       namedPath(`\`\`\` ${opening.info}`, this.#context.files) === null;
     if (LINES_OF_FILE.test(opening.info)) {
-      this.#partial ??= at;
+      this.#partial ??= opener;
       return;
     }
-    const path = this.#namedAt(at, opening);
+    const path = this.#namedAt(opener, opening);
     if (path === null && isForeign) return;
-    if (path === null || formatIn(inside.join('\n')) !== null) this.#unnamed ??= at;
+    if (path === null || formatIn(inside.join('\n')) !== null) this.#unnamed ??= opener;
     else {
-      this.#outside.belongs(at);
-      this.#edits.push(this.#write(path, inside, at));
+      this.#outside.belongs(opener);
+      this.#edits.push(this.#write(path, inside, opener));
     }
   }
 
-  #write(stated: string, inside: readonly string[], at: number): WriteEdit {
+  #write(stated: string, inside: readonly string[], opener: number): WriteEdit {
     const path = withoutPrefix(stated, this.#context);
     const isNested = MARKDOWN_LIKE.test(path) || inside.some((line) => openingFence(line) !== null);
     const unclear = `The text of ${path} may hold fences, so it is not clear where it ends. Send it as \`FILE ${path}\`, its text, \`END FILE\`.`;
@@ -144,7 +146,7 @@ class ChatReader {
       after: answerIndex(lines.map((line) => `${line}\n`).join('')),
       hint: {
         index: this.#edits.length,
-        responseLine: at + 1,
+        responseLine: opener + 1,
         section: this.#edits.length,
         rules: this.#rules,
         unfenced: false,
@@ -155,7 +157,7 @@ class ChatReader {
   }
 
   /** Returns the file that a fence names, or a line before it; null: none, or several. */
-  #namedAt(at: number, { info }: Fence): string | null {
+  #namedAt(opener: number, { info }: Fence): string | null {
     const { files } = this.#context;
     const byInfo = info === '' ? null : namedPath(`\`\`\`${info}`, files);
     if (byInfo !== null) return byInfo;
@@ -163,10 +165,10 @@ class ChatReader {
       const text = this.#lines[line] ?? '';
       const named = namedPath(text, files);
       if (named !== null) return named;
-      const said = this.#saidIn(text);
-      if (said.length > 0) return said.length === 1 ? (said[0] ?? null) : null;
+      const paths = this.#saidIn(text);
+      if (paths.length > 0) return paths.length === 1 ? (paths[0] ?? null) : null;
     }
-    const first = commentIn(this.#lines[at + 1]);
+    const first = commentIn(this.#lines[opener + 1]);
     const commented = first === undefined ? null : namedPath(first, files);
     const [only, ...others] = files.keys();
     return commented ?? (this.#saysWhole() && others.length === 0 ? (only ?? null) : null);

@@ -20,10 +20,11 @@ import { doubledBlocks } from './doubled.js';
 import { escapeFindings } from './escapes.js';
 import { gluedFindings } from './glued.js';
 import { dataErrors } from './data.js';
+import { elisionFindings } from './elision.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf, type TreeView } from './syntax.js';
 import { type GuardView, eachNewLine, viewOf } from './view.js';
 import type { Syntax } from '../syntax-port.js';
-import type { ApplyOptions, ChangedFile } from '../types.js';
+import type { ApplyOptions, ChangedFile, FileContent } from '../types.js';
 import { decodeFile } from '../text/codec.js';
 
 const DISTANT_LINES = 3; // bound: A removal with more kept lines than this before the next added line is distant.
@@ -36,12 +37,14 @@ export interface GuardedFile extends ChangedFile {
   readonly made?: { readonly base: Text | null; readonly changes: readonly Change[] };
   /** The answer held the file whole. */
   readonly rewritten?: boolean;
+  /** Git's hash of the result, which the response states, is right: no line of it stands for others. */
+  readonly isProven?: boolean;
 }
 
 /** `asked`: the instructions; a line that they hold may come, too. `beside`: paths that are there beforehand beside those of the files. */
 export interface GuardOptions extends Pick<
   ApplyOptions,
-  'syntax' | 'guards' | 'asked' | 'beside' | 'linked'
+  'syntax' | 'guards' | 'asked' | 'beside' | 'linked' | 'elsewhere'
 > {
   /** Paths that files are moved to: new names, as those of files that are made. */
   readonly movedTo?: readonly string[];
@@ -55,7 +58,8 @@ export const guardFindings = (
   options: GuardOptions = {},
 ): Finding[] => {
   const trees: TreeView[] = [];
-  const findings = files.flatMap((file) => findingsFor(file, options, trees));
+  const isKnown = lineTest(files, options);
+  const findings = files.flatMap((file) => findingsFor(file, options, trees, isKnown));
   const settings: Readonly<Record<string, Finding['severity'] | undefined>> = options.guards ?? {};
   return [
     ...findings,
@@ -70,6 +74,27 @@ export const guardFindings = (
         : (settings[finding.guard] ?? finding.severity),
   }));
 };
+
+/** Tells whether a file held the line before, white space around it aside. The lines are collected for the first question. */
+const lineTest = (
+  files: readonly GuardedFile[],
+  { elsewhere = [] }: GuardOptions,
+): ((line: string) => boolean) => {
+  let lines: ReadonlySet<string> | null = null;
+  return (line) => {
+    lines ??= new Set(
+      [...elsewhere, ...files.map(baseOf)].flatMap(({ bytes, encoding }) =>
+        (linesIn(bytes, encoding)?.all ?? []).map((text) => text.trim()),
+      ),
+    );
+    return lines.has(line);
+  };
+};
+
+const baseOf = ({ base, encoding }: GuardedFile): FileContent => ({
+  bytes: base,
+  ...(encoding === undefined ? {} : { encoding }),
+});
 
 const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[] => {
   const { movedTo = [], movedAway = [], beside = [] } = options;
@@ -91,6 +116,7 @@ const findingsFor = (
   file: GuardedFile,
   { syntax, asked = '', linked = [] }: GuardOptions,
   trees: TreeView[],
+  isKnown: (line: string) => boolean,
 ): Finding[] => {
   const { path, base, result } = file;
   if (result === null)
@@ -111,6 +137,7 @@ const findingsFor = (
     ...listingFindings(view),
     ...diffFindings(view),
     ...gluedFindings(view),
+    ...(file.isProven === true ? [] : elisionFindings(view, isKnown)),
     ...characterFindings(view),
     ...unicodeFindings(view),
     ...shebang(view),

@@ -1,10 +1,9 @@
 /**
- * Lines like `// ... existing code ...` that stand for text. In new text they are refused, whatever the format: the text itself is wanted.
+ * Lines like `// ... existing code ...` that stand for text. In new text they are a finding, whatever the format (guards/elision.ts).
  *
  * In the middle of FIND one is the tolerance `elision`. FIND then is two parts, which must stand in exactly one place each way: one head, and
  * one tail below it. What stands between them goes.
  */
-import { eachNewLine, viewOf } from '../guards/view.js';
 import { checkAt } from '../listing.js';
 import type { Change } from '../text/changes.js';
 import { MARKDOWN_LIKE } from '../text/fence.js';
@@ -85,7 +84,8 @@ const LINE_CHARS = 300; // bound: A longer line stands for nothing.
 const CANDIDATE =
   /\.{3}|…|existing|unchanged|remain|rest|everything else|other|previous|omitted|elided|truncated|not shown|same|no changes|keep|leave/i;
 
-const isElision = (path: string, line: string, lost: number): boolean =>
+/** Returns whether a new line stands for text, where `lost` lines more went away than came. */
+export const isElision = (path: string, line: string, lost: number): boolean =>
   line.length <= LINE_CHARS &&
   CANDIDATE.test(line) &&
   (lost > 0
@@ -108,40 +108,19 @@ const listedLine = ({ lines }: Change, base: LineIndex): string | undefined => {
   );
 };
 
-/** New lines that stand for text, or are those of a listing, unless the file has such lines. */
-export const elisionReasons = (
+/** Lines with the numbers and checks of a listing, unless the file has such lines. */
+export const listingReasons = (
   path: string,
   text: Text | null,
   changes: readonly Change[],
 ): Reason[] => {
-  // Few results have such a line at all.
   const base = text === null ? NO_LINES : indexOf(text);
   const listed = changes
     .map((change) => listedLine(change, base))
     .find((line) => line !== undefined);
-  if (
-    listed === undefined &&
-    !changes.some(({ lines }) => lines.some((line) => isElision(path, line, 1)))
-  )
-    return [];
-  const view = viewOf(path, base, null, changes);
-  const baseLines = new Set(base.all.map((old) => old.trim()));
-  const reasons: Reason[] = [];
-  if (listed !== undefined && !base.all.some((line) => LISTED.test(line))) {
-    const message = `The new text of ${path} has the listing's numbers and checks: ${JSON.stringify(listed.slice(0, 100))}. Send only the text behind "| ".`;
-    reasons.push({ code: 'listing', path, message });
-  }
-  eachNewLine(view, (line, lineIndex, change) => {
-    const lost = Math.max(0, change.to - change.from - change.lines.length);
-    if (baseLines.has(line.trim()) || !isElision(path, line, lost)) return;
-    const what =
-      lost > 0
-        ? `replaces part of the file (${lost} lines fewer)`
-        : 'reads as if text were omitted';
-    const message = `Line ${lineIndex + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))}) ${what}. Send the text itself, not a placeholder.`;
-    reasons.push({ code: 'elision', path, message });
-  });
-  return reasons;
+  if (listed === undefined || base.all.some((line) => LISTED.test(line))) return [];
+  const message = `The new text of ${path} has the listing's numbers and checks: ${JSON.stringify(listed.slice(0, 100))}. Send only the text behind "| ".`;
+  return [{ code: 'listing', path, message }];
 };
 
 const ELIDED =

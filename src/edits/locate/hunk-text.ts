@@ -138,15 +138,9 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
 
   /** Finds the place of the next hunk. Called with the hunks in their order. */
   place(edit: LinesEdit): LinePlace | Fault {
-    const { before, after } = edit;
-    const { header, bounds } = hintOf(edit);
-    const old = statedAt(edit);
-    this.#isSound =
-      old >= 0 && !hasWrongCounts(edit) && (header?.newLine ?? 0) - 1 - old === this.#added;
-    this.#added += after.length - before.length;
-    // Only within a section do chunks stand in the order of the file.
-    if (edit.hint.section !== this.#section) this.#end = 0;
-    this.#section = edit.hint.section;
+    const { before } = edit;
+    const { bounds } = hintOf(edit);
+    this.#follow(edit);
     const anchored = bounds === null ? 0 : this.#belowAnchors(bounds.anchors);
     if (typeof anchored === 'string') return fault('context_mismatch', anchored);
     this.#below = anchored;
@@ -157,6 +151,18 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     if (isEmpty) return { ...placeAt(edit, 0), tolerances: hasWrongCounts(edit) ? ['counts'] : [] };
     if (before.length === 0) return fault('no_context', NO_CONTEXT);
     return this.#checked(edit, locate(edit, this) ?? this.#absent(edit));
+  }
+
+  /** Takes a hunk as the next one: counts the lines that it adds, and sees whether its header fits the hunks before it. */
+  #follow(edit: LinesEdit): void {
+    const { before, after, hint } = edit;
+    const old = statedAt(edit);
+    const newLine = hintOf(edit).header?.newLine ?? 0;
+    this.#isSound = old >= 0 && !hasWrongCounts(edit) && newLine - 1 - old === this.#added;
+    this.#added += after.length - before.length;
+    // Chunks follow the order of the file only within a section.
+    if (hint.section !== this.#section) this.#end = 0;
+    this.#section = hint.section;
   }
 
   /** Lines without context are added at the end of a file only. */
@@ -372,13 +378,18 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     }
     if (hasWrongCounts(edit)) tolerances.add('counts');
     if (isAway) tolerances.add('line_drift');
+    this.#addLikenesses(tolerances, edit, place);
+    return tolerances.size === 0 ? place : { ...place, tolerances: [...tolerances] };
+  }
+
+  /** Adds the tolerances by which the lines of the old side are those of the base. */
+  #addLikenesses(tolerances: Set<Tolerance>, edit: LinesEdit, { first, before }: LinePlace): void {
     const { signs } = hintOf(edit);
     const oldSigns = signs.includes('_') ? signs.replaceAll('+', '') : '';
     for (const [i, text] of before.entries()) {
       if (oldSigns.charAt(i) === '_') tolerances.add('lost_blank');
       if (!this.index.is(first + i, text)) this.#addLikeness(tolerances, edit, i, first + i);
     }
-    return tolerances.size === 0 ? place : { ...place, tolerances: [...tolerances] };
   }
 
   /** Adds the tolerances by which line `i` of the old side is the base line. */

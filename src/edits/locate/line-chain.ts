@@ -74,12 +74,12 @@ export class LineChain {
 
   /** Do the lines stand `distance` nodes behind `node` (below 0: before it), one after the other? */
   stands(node: number, distance: number, lines: readonly string[]): boolean {
-    let at = node;
-    for (let i = 0; i < Math.abs(distance) && at !== NONE; i += 1)
-      at = distance < 0 ? this.#before(at) : this.#after(at);
+    let current = node;
+    for (let i = 0; i < Math.abs(distance) && current !== NONE; i += 1)
+      current = distance < 0 ? this.#before(current) : this.#after(current);
     return lines.every((line) => {
-      const isThere = at !== NONE && this.textOf(at) === line;
-      if (isThere) at = this.#after(at);
+      const isThere = current !== NONE && this.textOf(current) === line;
+      if (isThere) current = this.#after(current);
       return isThere;
     });
   }

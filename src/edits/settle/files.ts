@@ -5,10 +5,10 @@ import { indexOf, indexOfLines, type LineIndex, NO_LINES, type Text } from '../t
 import { quotesItsBom, spliced, type Spliced } from '../text/to-splices.js';
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { elisionReasons } from '../locate/elision.js';
+import { listingReasons } from '../locate/elision.js';
 import { toleranceOn } from '../locate/likeness.js';
 import { type GuardedFile, guardFindings } from '../guards/index.js';
-import { checkPath, lookUp, pathsThere } from '../paths.js';
+import { checkPath, type LookedUp, lookUp, lookUpWhole, pathsThere } from '../paths.js';
 import { decodeFile, type SpliceBase } from '../text/codec.js';
 import type { Finding } from '../../shared/formats.js';
 import type {
@@ -94,7 +94,7 @@ export const makeFiles = (
 
 /** What the guards find in all files that the response leaves. */
 const findingsOf = (
-  { files, changes, moves }: Work,
+  { files, changes, moves, proven }: Work,
   offered: OfferedFiles,
   options: ApplyOptions,
 ): readonly Finding[] => {
@@ -111,6 +111,7 @@ const findingsOf = (
         encoding: base?.encoding,
         result: written?.bytes ?? null,
         resultMode: written?.mode,
+        isProven: proven.has(path),
         ...changes.get(path),
       };
     });
@@ -183,6 +184,8 @@ class Work {
   readonly splices = new Map<string, readonly Splice[]>();
   /** What the guards look at, by path. */
   readonly changes = new Map<string, Pick<GuardedFile, 'made' | 'rewritten'>>();
+  /** Paths whose text git's hash proves. */
+  readonly proven = new Set<string>();
   /** By the new path. */
   readonly moves = new Map<string, string>();
   readonly reasons: Reason[] = [];
@@ -230,7 +233,8 @@ class Work {
   }
 
   #take(plan: FilePlan): void {
-    const path = this.#lookUp(plan.path)?.path;
+    const look = plan.kind === 'lines' ? lookUp : lookUpWhole;
+    const path = this.#lookUp(plan.path, look)?.path;
     if (path === undefined) return;
     if (plan.kind === 'move') this.#move(plan.from, path);
     else if (!this.#claim(path)) return;
@@ -238,8 +242,8 @@ class Work {
     else this.#settle(path, plan);
   }
 
-  #lookUp(path: string): Extract<ReturnType<typeof lookUp>, { ok: true }> | null {
-    const looked = lookUp(path, { files: this.#offered, options: this.#options });
+  #lookUp(path: string, look: typeof lookUp): Extract<LookedUp, { ok: true }> | null {
+    const looked = look(path, { files: this.#offered, options: this.#options });
     if (looked.ok) return looked;
     this.reasons.push(looked.reason);
     return null;
@@ -262,7 +266,7 @@ class Work {
   }
 
   #move(from: string, to: string): void {
-    const source = this.#lookUp(from);
+    const source = this.#lookUp(from, lookUpWhole);
     if (source === null) return;
     if (source.file.bytes === null)
       this.#refuse('move_absent', to, `${from} does not exist, so it cannot be moved.`);
@@ -341,7 +345,8 @@ class Work {
       this.reasons.push(...written.reasons);
       return null;
     }
-    if (!isProven) this.reasons.push(...elisionReasons(path, text, written.changes));
+    if (isProven) this.proven.add(path);
+    else this.reasons.push(...listingReasons(path, text, written.changes));
     return written;
   }
 }

@@ -51,18 +51,19 @@ class PathReader {
   #withMeant(edit: Edit): Edit {
     const { path } = edit;
     if (path === null) return edit;
-    const isChanged = edit.kind === 'file' && edit.before !== null && edit.before === edit.after;
-    const meant =
-      isChanged || quotesText(edit)
-        ? this.#meantBy(path, edit.hint.index)
-        : // A hunk is of the file that its header means.
-          isHunk(edit)
-          ? (this.#meant.get(path) ?? null)
-          : null;
+    const meant = this.#pathMeant(edit, path);
     if (meant === null) return edit;
     return edit.kind === 'file'
       ? { ...edit, path: meant, before: meant, after: meant }
       : { ...edit, path: meant };
+  }
+
+  /** Returns the path of the file that an edit means, or null if the stated path stays. */
+  #pathMeant(edit: Edit, path: string): string | null {
+    const isChanged = edit.kind === 'file' && edit.before !== null && edit.before === edit.after;
+    if (isChanged || quotesText(edit)) return this.#meantBy(path, edit.hint.index);
+    // A hunk belongs to the file that its header means.
+    return isHunk(edit) ? (this.#meant.get(path) ?? null) : null;
   }
 
   /** Returns the only file that a path can mean which is not there; null: the path is one of a file, or several can be meant. */

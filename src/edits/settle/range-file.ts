@@ -32,18 +32,11 @@ export const settleRanges = (
   const located: Located[] = [];
   const tolerances: UsedTolerance[] = [];
   const refusals: { edit: RangeEdit; fault: Fault }[] = [];
-  const firstOf = new Map<string, number>();
+  const repeats = new AddedLines();
   for (const edit of edits) {
     const { index, rules } = edit.hint;
     if (refusals.length >= rules.mostRefusals) break;
-    const key = addsLines(edit) ? keyOf(edit) : null;
-    const first = key === null ? undefined : firstOf.get(key);
-    if (key !== null) firstOf.set(key, first ?? index);
-    if (first !== undefined) {
-      refusals.push({ edit, fault: saysTwice(edit, first) });
-      continue;
-    }
-    const place = locate(edit, text) ?? text.absent(edit);
+    const place = repeats.refusal(edit) ?? locate(edit, text) ?? text.absent(edit);
     const settled = 'code' in place ? place : checked({ ...place, edit }, file, lines, path);
     if ('code' in settled) {
       refusals.push({ edit, fault: settled });
@@ -60,7 +53,22 @@ export const settleRanges = (
   return { plans, tolerances, notes, refusals };
 };
 
-/** Edits that only add lines do not overlap, so two of them may stand at one place. */
+/** Finds edits that add the same lines to the same place. */
+class AddedLines {
+  readonly #firstOf = new Map<string, number>();
+
+  /** Refuses an edit that repeats an earlier one, and otherwise remembers it. */
+  refusal(edit: RangeEdit): Fault | null {
+    if (!addsLines(edit)) return null;
+    const key = keyOf(edit);
+    const first = this.#firstOf.get(key);
+    if (first !== undefined) return saysTwice(edit, first);
+    this.#firstOf.set(key, edit.hint.index);
+    return null;
+  }
+}
+
+/** Edits that only add lines do not overlap, so two of them may be at one place. */
 const addsLines = ({ hint: { type } }: RangeEdit): boolean =>
   type === 'insert' || type === 'append' || type === 'prepend';
 

@@ -1,6 +1,6 @@
 /** Files of dialects that name each once, with all that becomes of it: diffs and patches. */
 import { isKnownBase } from '../locate/likeness.js';
-import { checkPath, lookUp } from '../paths.js';
+import { checkPath, lookUp, lookUpWhole } from '../paths.js';
 import { type FilePlan, grownBy } from '../text/changes.js';
 import type { ContextFile, Fault, FormatContext, Reason, UsedTolerance } from '../types.js';
 import type { Edit, FileEdit, LinesEdit, UnusableEdit } from '../edit.js';
@@ -100,21 +100,22 @@ interface Target {
   readonly path: string;
   /** The path before, of a file that moves; null: it stays. */
   readonly from: string | null;
-  /** The file before; without text if there is none. */
+  /** The file before; without bytes if there is none. */
   readonly file: ContextFile;
 }
 
 /** Returns which file a header means, or why what becomes of it is not possible. */
 const targetOf = (
-  header: FileEdit,
+  { header, hunks }: FileSection,
   context: FormatContext,
   paths: SectionPaths,
 ): Target | Reason => {
   const { before, after, hint } = header;
   const { index } = hint;
+  const look = hunks.length === 0 && isWhole(header) ? lookUpWhole : lookUp;
   const sides: { readonly path: string; readonly file: ContextFile }[] = [];
   for (const name of new Set([before ?? header.path, after ?? header.path])) {
-    const looked = lookUp(name, context, index);
+    const looked = look(name, context, index);
     if (!looked.ok) return looked.reason;
     sides.push(looked);
   }
@@ -131,9 +132,16 @@ const targetOf = (
   };
 };
 
-const kindOf = ({ after }: FileEdit, { text }: ContextFile): Target['kind'] => {
+/** Returns whether the file exists and is not text. Only an edit without hunks has such a file. */
+const isBinary = ({ bytes, text }: ContextFile): boolean => bytes !== null && text === null;
+
+/** Returns whether the file is deleted or moved, and nothing else becomes of it. */
+const isWhole = ({ before, after, hint }: FileEdit): boolean =>
+  before !== null && before !== after && (after === null || hint.mode === null);
+
+const kindOf = ({ after }: FileEdit, { bytes }: ContextFile): Target['kind'] => {
   if (after === null) return 'delete';
-  return text === null ? 'create' : 'edit';
+  return bytes === null ? 'create' : 'edit';
 };
 
 type Refusal = Fault & { readonly path: string };
@@ -168,7 +176,7 @@ const impossible = (
   const words = hint.rules.sections;
   if (words === null) throw new Error('a dialect without sections');
   const isMove = old.path !== fresh.path;
-  const isAbsent = old.file.text === null && before !== null;
+  const isAbsent = old.file.bytes === null && before !== null;
   const absent = (message: string): Refusal => ({
     code: 'target_absent',
     message,
@@ -177,7 +185,7 @@ const impossible = (
   if (isAbsent && isMove) return absent(words.gone(old.path, 'renamed'));
   if (isAbsent && after === null) return absent(words.gone(old.path, 'deleted'));
   if (isAbsent) return words.absent === null ? null : absent(words.absent(old.path));
-  if (fresh.file.text === null) return null;
+  if (fresh.file.bytes === null) return null;
   const exists = (message: string): Refusal => ({
     code: 'already_exists',
     message,
@@ -194,17 +202,18 @@ type Planned =
 
 /** Returns the plans of one file, or why it is refused. */
 export const planSection = (
-  { header, hunks }: FileSection,
+  section: FileSection,
   context: FormatContext,
   paths: SectionPaths,
   isExact: boolean,
 ): Planned => {
-  const target = targetOf(header, context, paths);
+  const { header, hunks } = section;
+  const target = targetOf(section, context, paths);
   if ('code' in target) return [target];
   const { path, file, from } = target;
   const { refusal, index, removesLines, rules } = header.hint;
   if (refusal !== null) return [{ ...refusal, path, index }];
-  if (target.kind === 'delete' && !removesLines)
+  if (target.kind === 'delete' && (!removesLines || isBinary(file)))
     return { plans: [{ kind: 'delete', path }], tolerances: [] };
   const isKnown = isKnownBase(from ?? path, context.options);
   const settings = context.options.tolerances;

@@ -70,8 +70,7 @@ export class TextFile implements FileOfEdits<TextEdit> {
     if (edit.hint.behind !== null) return this.#insert(edit, edit.hint.behind);
     if (before === '') return this.#fill(edit);
     if (text === null) return refused('target_absent', ABSENT);
-    const { tolerances: settings } = this.#options;
-    const search = new StringSearch(text, settings);
+    const search = new StringSearch(text, this.#options.tolerances);
     if (before === after) {
       const isSure = isKnownBase(this.#path, this.#options) || search.holds(edit);
       const absence = isSure ? null : SAME_AND_ABSENT;
@@ -80,15 +79,24 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const repeated = this.#repeated(edit, text);
     if (repeated !== null) return repeated;
     const bare = this.#unnumbered(edit, text);
-    if (bare !== null) {
-      const outcome = this.#apply(bare);
-      if (outcome.kind !== 'changed') return outcome;
-      const tolerances = [
-        { tolerance: 'listing_numbers', line: null } as const,
-        ...outcome.tolerances,
-      ];
-      return { kind: 'changed', tolerances };
-    }
+    if (bare !== null) return this.#applyUnnumbered(bare);
+    return this.#replace(edit, text, search);
+  }
+
+  #applyUnnumbered(edit: TextEdit): EditOutcome {
+    const outcome = this.#apply(edit);
+    if (outcome.kind !== 'changed') return outcome;
+    const tolerances = [
+      { tolerance: 'listing_numbers', line: null } as const,
+      ...outcome.tolerances,
+    ];
+    return { kind: 'changed', tolerances };
+  }
+
+  /** Replaces the string at the places where it occurs. */
+  #replace(edit: TextEdit, text: StringText, search: StringSearch): EditOutcome {
+    const { before, after } = edit;
+    const { tolerances: settings } = this.#options;
     const textPlaces = locate(edit, search) ?? search.absent(edit);
     if ('code' in textPlaces) return { kind: 'refused', ...textPlaces };
     const { places, likeness } = textPlaces;
@@ -163,11 +171,8 @@ export class TextFile implements FileOfEdits<TextEdit> {
         `The file has ${count} lines, so nothing can stand behind line ${line}.`,
       );
     if (this.#hasMoved(line, count)) return refused('insert_unclear', MOVED);
-    const sides = { before: '', after: edit.after, line };
-    const same = this.#repeats.sameAs(sides);
-    if (same !== null) return refused('edit_twice', insertedTwice(same));
-    if (isInserted(edit.after, line, behind, text.lines)) return skippedAddition();
-    this.#repeats.add(sides, edit.hint.index);
+    const inserted = this.#inserted(edit, line, text);
+    if (inserted !== null) return inserted;
     const options = this.#options;
     const isSure = line === 0 || line === count || isKnownBase(this.#path, options);
     if (!isSure && !mayUse(edit, 'unchecked_lines', options.tolerances))
@@ -175,6 +180,16 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const lines = edit.after.endsWith('\n') ? edit.after : `${edit.after}\n`;
     text.insertLines(line, lines);
     return { kind: 'changed', tolerances: isSure ? [] : [{ tolerance: 'unchecked_lines', line }] };
+  }
+
+  /** What becomes of an insert that was there before, in the response or in the file; null: it was not, and is noted. */
+  #inserted({ after, hint }: TextEdit, line: number, text: StringText): EditOutcome | null {
+    const sides = { before: '', after, line };
+    const same = this.#repeats.sameAs(sides);
+    if (same !== null) return refused('edit_twice', insertedTwice(same));
+    if (isInserted(after, line, hint.behind === 'end', text.lines)) return skippedAddition();
+    this.#repeats.add(sides, hint.index);
+    return null;
   }
 
   /** May a line number mean another place in the file as it was shown than in the text as the edits before left it? */
@@ -206,22 +221,22 @@ const isAdded = (
   const [place, ...others] = places;
   if (place === undefined || others.length > 0) return false;
   const [from, to] = place;
-  const stands = (at: number, added: string): boolean =>
-    isTelling(added) && at >= 0 && text.slice([at, at + added.length]) === added;
+  const stands = (offset: number, added: string): boolean =>
+    isTelling(added) && offset >= 0 && text.slice([offset, offset + added.length]) === added;
   if (after.startsWith(before) && stands(to, after.slice(before.length))) return true;
   const lead = after.slice(0, after.length - before.length);
   return after.endsWith(before) && stands(from - lead.length, lead);
 };
 
-/** Do the lines that an edit inserts stand behind line `line` already, or before the end of the file that it means? */
+/** Do the lines that an edit inserts stand behind line `line` already, or, of an insert at the end of the file, before that? */
 const isInserted = (
   added: string,
   line: number,
-  behind: number | 'end',
+  isAtEnd: boolean,
   lines: readonly string[],
 ): boolean => {
   const own = added.replace(/\n$/, '').split('\n');
-  const from = behind === 'end' ? line - own.length : line;
+  const from = isAtEnd ? line - own.length : line;
   return isTelling(added) && from >= 0 && own.every((text, i) => lines[from + i] === text);
 };
 const insertedTwice = (index: number): string =>

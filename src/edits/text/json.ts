@@ -68,14 +68,17 @@ class Reader {
 
   /** Passes over a comment; false: none is here. */
   #comment(): boolean {
-    const end = this.text.startsWith('//', this.at)
-      ? this.text.indexOf('\n', this.at)
-      : this.text.startsWith('/*', this.at)
-        ? this.text.indexOf('*/', this.at + 2) + 1
-        : null;
+    const end = this.#endOfComment();
     if (end === null) return false;
     this.at = end <= 0 ? this.text.length : end + 1;
     return true;
+  }
+
+  /** Returns the offset of a comment's last character, 0 or less if it has no end, and null if no comment is here. */
+  #endOfComment(): number | null {
+    if (this.text.startsWith('//', this.at)) return this.text.indexOf('\n', this.at);
+    if (this.text.startsWith('/*', this.at)) return this.text.indexOf('*/', this.at + 2) + 1;
+    return null;
   }
 
   private expect(character: string): void {

@@ -244,12 +244,7 @@ export const spliced = (
       options.finalNewline ??
       plan.finalNewline ??
       (index.length === 0 || index.end(index.length - 1) !== ''),
-    fallback:
-      (index.length > 0
-        ? index.end(0) || undefined
-        : plan.exact === undefined
-          ? (options.newFileEols?.get(plan.path) ?? options.newFileEol)
-          : undefined) ?? '\n',
+    fallback: fallbackEnd(plan, index, options),
   });
   const reasons = refusals(plan, base, from, ended);
   if (reasons.length > 0) return { ok: false, reasons };
@@ -257,6 +252,13 @@ export const spliced = (
   const likely =
     'result' in plan && plan.result instanceof ByteText ? plan.result.bytes : undefined;
   return { ok: true, bytes: applySplices(from.bytes, splices, likely), splices, changes };
+};
+
+/** Returns the line end of new lines if no kept line has one. */
+const fallbackEnd = (plan: LinesPlan, index: LineIndex, options: SpliceOptions): string => {
+  if (index.length > 0) return index.end(0) || '\n';
+  if (plan.exact !== undefined) return '\n';
+  return options.newFileEols?.get(plan.path) ?? options.newFileEol ?? '\n';
 };
 
 const BOM = '\ufeff';

@@ -85,17 +85,18 @@ const approvedPaths = (state: StepState): readonly string[] => {
   const entries = new Map(state.edits.files.map((file) => [file.path, file]));
   return proposal.files
     .filter(
-      (file) => isManual(file, entries) || entries.get(file.path)?.verdict?.answer === 'approve',
+      (file) =>
+        isManual(file, entries) || entries.get(file.to ?? file.path)?.verdict?.answer === 'approve',
     )
     .map((file) => file.path);
 };
 
-/** Returns the files of the proposal without a verdict on exactly these bytes. */
+/** Returns the files of the proposal without a verdict on exactly these bytes. The old path of a moved file is not asked about. */
 export const undecidedPaths = (state: StepState): readonly string[] => {
   const entries = new Map(state.edits.files.map((file) => [file.path, file]));
   return (state.proposal?.files ?? [])
     .filter((file) => {
-      if (isManual(file, entries)) return false;
+      if (file.to !== undefined || isManual(file, entries)) return false;
       const verdict = entries.get(file.path)?.verdict ?? null;
       return verdict?.key !== file.key;
     })
@@ -130,7 +131,9 @@ export const pathsToApply = (state: StepState): readonly string[] => {
 /** Returns the paths that would be applied if the reviewer approved every file without a verdict. */
 export const pathsIfApproved = (state: StepState): readonly string[] => {
   const approved = new Set([...undecidedPaths(state), ...pathsToApply(state)]);
-  return (state.proposal?.files ?? []).map(({ path }) => path).filter((path) => approved.has(path));
+  return (state.proposal?.files ?? [])
+    .filter(({ path, to }) => approved.has(to ?? path))
+    .map(({ path }) => path);
 };
 
 /** Returns the files that the next proposal leaves out (skipped, failed, applied already), and those that it takes as they are on disk. */

@@ -134,7 +134,10 @@ async function planOne(context: Context, change: Change): Promise<Planned> {
   if (result === null) return planRemoval(context, change, held);
   if (base === null) return planNew(context, change, result, held);
   if (held === undefined)
-    return { conflict: 'it was changed but is not in the parent commit; add and commit it first' };
+    // A new path of a file that was never committed is a new file.
+    return from === to
+      ? { conflict: 'it was changed but is not in the parent commit; add and commit it first' }
+      : planNew(context, change, result, held);
 
   const mode = gitMode(base.mode) === gitMode(result.mode) ? held.mode : gitMode(result.mode);
   // Nothing but the mode changed: what the parent has stays, whatever the person has in their file.

@@ -144,9 +144,13 @@ const prompt = (bytes: Uint8Array): PromptInput => ({
   ...NOTHING_ELSE,
 });
 
-test('requests, descriptions and regions: a thread gives what the calling thread gives', async () => {
+test('requests, descriptions, regions and moves: a thread gives what the calling thread gives', async () => {
   const bytes = Buffer.from(lines(5_000, 'the last line'));
   const file = { path: 'a.ts', bytes, encoding: null };
+  const moved = [
+    { path: 'a.ts', base: bytes, result: null },
+    { path: 'b.ts', base: null, result: Buffer.concat([bytes, Buffer.from('more\n')]) },
+  ];
   const [here, there] = await Promise.all(
     [Infinity, 0].map(async (inline_bytes) => {
       const runner = createEditRunner({ entry: entry(), inline_bytes });
@@ -155,6 +159,7 @@ test('requests, descriptions and regions: a thread gives what the calling thread
         brief: await runner.run('brief', prompt(bytes), never()),
         description: await runner.run('describe', file, never()),
         regions: await runner.run('regions', { file, range: null, parts: 3 }, never()),
+        renames: await runner.run('renames', moved, never()),
       };
     }),
   );
@@ -162,6 +167,7 @@ test('requests, descriptions and regions: a thread gives what the calling thread
   expect(here).toMatchObject({
     description: { lines: 5_001, finalNewline: false },
     regions: { length: 3 },
+    renames: [{ from: 'a.ts', to: 'b.ts' }],
   });
   expect([...(here?.prompt.seen.keys() ?? [])]).toEqual(['a.txt']);
   expect(here?.prompt.open.blocks.map(({ text }) => text).join('')).toMatch(

@@ -200,9 +200,22 @@ describe('an answer that makes a file which was not offered', () => {
     });
   });
 
-  test('a file is not moved by it', async () => {
+  test('a file is moved by it to where `create` allows a new file, and to no other place', async () => {
     const move = `diff --git a/src/a.js b/src/b.js\nsimilarity index 100%\nrename from src/a.js\nrename to src/b.js\n${end(1, 0)}`;
-    expect((await judged('unified-diff', move)).outcome).not.toBe('edited');
+    const onto = move.replaceAll('src/b.js', 'src/there.js');
+    expect(await judged('unified-diff', move)).toMatchObject({
+      outcome: 'edited',
+      renames: [{ from: 'src/a.js', to: 'src/b.js' }],
+    });
+    for (const create of [false, null, ['docs/**']])
+      expect(await judged('unified-diff', move, create)).toMatchObject({
+        outcome: 'refused',
+        reasons: [{ code: 'unknown_file', path: 'src/b.js' }],
+      });
+    expect(await judged('unified-diff', onto)).toMatchObject({
+      outcome: 'refused',
+      reasons: [{ code: 'file_not_offered', path: 'src/there.js' }],
+    });
   });
 });
 

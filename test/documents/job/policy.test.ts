@@ -43,6 +43,16 @@ const A = file('src/a.ts');
 const TEA = proposal([file('src/tea.ts', { change: 'create' })], {
   mustAsk: ['new file src/tea.ts: a model chose to make it'],
 });
+const moveTo = (path: string) =>
+  proposal(
+    [
+      file(path, { change: 'move', from: 'src/old.ts' }),
+      file('src/old.ts', { change: 'move', to: path, added: 0, removed: 0 }),
+    ],
+    { mustAsk: [`move of src/old.ts to ${path}`] },
+  );
+const MOVE = moveTo('src/a.ts');
+const MOVE_OUT = moveTo('lib/a.ts');
 const GUARDED = 'protected path src/a.ts: builds run it';
 
 describe('what a policy lets through', () => {
@@ -75,6 +85,21 @@ describe('what a policy lets through', () => {
       proposal([file('src/a.ts', { change: 'create' })]),
       [],
     ],
+    [
+      'a move',
+      '',
+      MOVE,
+      ['src/a.ts: move is not in changes', 'src/old.ts: move is not in changes'],
+    ],
+    ['a move that may be', 'changes: [move]', MOVE, []],
+    ['a move by its two parts', 'changes: [create, delete]', MOVE, []],
+    [
+      'a move to where a new file may be, where no file may go',
+      'create: ["src/**"]',
+      MOVE,
+      ['src/old.ts: move is not in changes'],
+    ],
+    ['a move out of the paths', 'changes: [move]', MOVE_OUT, ['lib/a.ts matches none of paths']],
     [
       'a finding',
       '',

@@ -1,6 +1,10 @@
 /** A line that stands for lines that were left out: what is one, where its two parts stand, and what comes of them. */
 import { describe, expect, test } from '@jest/globals';
-import { elisionReasons, placeElided, splitElided } from '../../../src/edits/locate/elision.js';
+import { elisionFindings } from '../../../src/edits/guards/elision.js';
+import { viewOf } from '../../../src/edits/guards/view.js';
+import { listingReasons, placeElided, splitElided } from '../../../src/edits/locate/elision.js';
+import type { Change } from '../../../src/edits/text/changes.js';
+import { indexOfLines } from '../../../src/edits/text/lines.js';
 
 const linesOf = (text: string): string[] => text.split('|');
 
@@ -93,15 +97,15 @@ describe('where both parts stand', () => {
   });
 });
 
+const findingsIn = (path: string, changes: readonly Change[], base: readonly string[] = []) =>
+  elisionFindings(viewOf(path, indexOfLines(base), null, changes), () => false);
+
 /** Of a file of twelve lines all but the first and the last go for `line`; `kept`: none goes. */
 const reasonsOf = (
   line: string,
   kept = false,
   base = Array.from({ length: 12 }, (_, i) => `line ${i}`),
-) =>
-  elisionReasons('f', { lines: base, ends: base.map(() => '\n') }, [
-    { from: 1, to: kept ? 1 : 11, lines: [line] },
-  ]);
+) => findingsIn('f', [{ from: 1, to: kept ? 1 : 11, lines: [line] }], base);
 
 describe('in new text', () => {
   const ALWAYS = [
@@ -133,8 +137,8 @@ describe('in new text', () => {
     '# No changes to the rest of the file',
   ];
   test.each(ALWAYS)('%s is refused, also where nothing goes', (line) => {
-    expect(reasonsOf(line).map(({ code }) => code)).toEqual(['elision']);
-    expect(reasonsOf(line, true).map(({ code }) => code)).toEqual(['elision']);
+    expect(reasonsOf(line).map(({ guard }) => guard)).toEqual(['elision']);
+    expect(reasonsOf(line, true).map(({ guard }) => guard)).toEqual(['elision']);
   });
   test.each([
     '// ...',
@@ -186,8 +190,10 @@ describe('in new text', () => {
   test('the line is told without its indentation, shortened, with what was lost', () => {
     expect(reasonsOf('    # ... existing code')).toEqual([
       {
-        code: 'elision',
+        guard: 'elision',
+        severity: 'refuse',
         path: 'f',
+        lines: [2, 2],
         message:
           'Line 2 of the new f ("# ... existing code") replaces part of the file (9 lines fewer). Send the text itself, not a placeholder.',
       },
@@ -204,25 +210,32 @@ describe('in new text', () => {
       reasonsOf('    # ... existing code', false, ['a', '# ... existing code  ', 'b']),
     ).toEqual([]);
   });
+  test('a line that another file holds is text', () => {
+    const view = viewOf('f', indexOfLines([]), null, [
+      { from: 0, to: 0, lines: ['  // ... existing code ...', '// ... rest of the code ...'] },
+    ]);
+    const known = (line: string): boolean => line === '// ... existing code ...';
+    expect(elisionFindings(view, known)).toMatchObject([{ lines: [2, 2] }]);
+  });
   test('one of several changes has it, also in a new file', () => {
     const line = '// ... existing code ...';
     const changes = [
       { from: 0, to: 0, lines: ['x'] },
       { from: 0, to: 0, lines: [line] },
     ];
-    expect(elisionReasons('f', null, changes)).toHaveLength(1);
-    expect(elisionReasons('f', null, changes.slice(0, 1))).toEqual([]);
+    expect(findingsIn('f', changes)).toHaveLength(1);
+    expect(findingsIn('f', changes.slice(0, 1))).toEqual([]);
   });
   test.each(['...', '[...]'])('%s is text but in files of settings', (line) => {
     const inFile = (path: string) =>
-      elisionReasons(path, null, [{ from: 0, to: 0, lines: ['x', line] }]).length;
+      findingsIn(path, [{ from: 0, to: 0, lines: ['x', line] }]).length;
     expect(['a.conf', 'a.json', 'Makefile', 'a.py', 'a.yaml', 'a.md', 'a'].map(inFile)).toEqual([
       1, 1, 1, 0, 0, 0, 0,
     ]);
   });
   test('lines as a listing shows them are refused, unless all do not look so, or the file has such lines', () => {
     const codes = (base: string[], ...lines: string[]) =>
-      elisionReasons('f', { lines: base, ends: base.map(() => '\n') }, [
+      listingReasons('f', { lines: base, ends: base.map(() => '\n') }, [
         { from: 0, to: 1, lines },
       ]).map(({ code }) => code);
     expect(codes(['a'], '1kef| x', '', '2afz|')).toEqual(['listing']);

@@ -149,6 +149,19 @@ describe('a plain commit', () => {
     expect(await repo.status()).toBe('');
   });
 
+  test('a move of a file that was never committed adds the new file', async () => {
+    await repo.write('a', '1\n');
+    await repo.commitAll();
+    await repo.write('draft.txt', '1\n2\n3\n');
+    const files = [
+      blobs.file('draft.txt', '1\n2\n3\n', null),
+      blobs.file('final.txt', null, '1\n2\n3\n'),
+    ];
+    committed(await applyAndCommit(files, { renames: [{ from: 'draft.txt', to: 'final.txt' }] }));
+    expect(await repo.git('ls-tree', '-r', '--name-only', 'HEAD')).toBe('a\nfinal.txt\n');
+    expect(await repo.status()).toBe('');
+  });
+
   longOnly('trees are compared with those of git in trees.test.ts')(
     'an empty change is nothing',
     async () => {

@@ -109,12 +109,12 @@ class DiffReader extends AnswerReader {
 
   /** If the header lines end in CRLF as well, that is how the response came, and says nothing of a new file. */
   readonly #returnedOfNew: ArrayLike<number>;
-  readonly #answer = { lines: this.lines, isItem: (at: number): boolean => this.isItem(at) };
+  readonly #answer = { lines: this.lines, isItem: (line: number): boolean => this.isItem(line) };
 
   constructor(body: string, context: ParseContext) {
     super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
     const isTransport = Array.from(this.returned).every(
-      (returned, at) => returned === 1 || at === this.lines.length - 1,
+      (returned, line) => returned === 1 || line === this.lines.length - 1,
     );
     this.#returnedOfNew = isTransport ? [] : this.returned;
   }
@@ -264,8 +264,10 @@ class DiffReader extends AnswerReader {
     if (git) file.git = git;
     for (this.lineIndex++; ; this.lineIndex++) {
       const line = this.line();
-      if (line === 'GIT binary patch' || /^Binary files .* differ$/.test(line))
-        return this.#unsupported(file, 'binary_patch', BINARY);
+      if (line === 'GIT binary patch' || /^Binary files .* differ$/.test(line)) {
+        if (file.deleted !== true) return this.#unsupported(file, 'binary_patch', BINARY);
+        return this.#skipBytes(file);
+      }
       if (line.startsWith('--- ') && this.line(1).startsWith('+++ ')) return this.#names(file);
       if (!readExtendedHeader(line, file)) break;
     }
@@ -316,8 +318,13 @@ class DiffReader extends AnswerReader {
 
   /** Skips to the next file: what this one does is refused by name, once the rest is read. */
   #unsupported(file: FileDiff, code: string, message: string): null {
-    this.#add(file);
     file.unsupported ??= { code, message };
+    return this.#skipBytes(file);
+  }
+
+  /** Skips to the next file. The bytes of a binary file that is deleted say nothing more. */
+  #skipBytes(file: FileDiff): null {
+    this.#add(file);
     do this.lineIndex++;
     while (
       this.lineIndex < this.lines.length &&

@@ -34,6 +34,7 @@ interface DecisionFormProps extends DecisionSaidProps {
 export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps) => {
   const open = openPaths(decision);
   const { parts = [] } = decision;
+  const shownFiles = proposal?.files.filter(({ to }) => to === undefined) ?? [];
   // Kept in the browser until it is sent.
   const draft = `emend-note-${decision.id}`;
   const [answer, setAnswer] = useState<Answer | null>(null);
@@ -90,15 +91,16 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
         <>
           <ProposalSaid proposal={proposal} />
           <ul class="decision-files">
-            {proposal.files.map(({ path, added, removed, change }) => (
+            {shownFiles.map(({ path, from, added, removed, change }) => (
               <li key={path}>
-                <code>{path}</code> +{added} -{removed} {CHANGE_WORDS[change]}
+                <code>{from === undefined ? path : `${from} -> ${path}`}</code> +{added} -{removed}{' '}
+                {CHANGE_WORDS[change]}
               </li>
             ))}
           </ul>
           <p>
             <a href={`#/run/${stepKey}/review`}>
-              The work so far: {proposal.files.length} changed files
+              The work so far: {shownFiles.length} changed files
             </a>
           </p>
         </>
