@@ -228,6 +228,18 @@ const groupingAt = (
   return { length: tag.length, opensCall: slash === '' && (name === 'file' || name === 'edit') };
 };
 
+/** Returns the key of the argument whose tag opens at an offset, and where its value starts; null: none opens there. */
+const argumentAt = (
+  text: string,
+  offset: number,
+  argument: RegExp,
+): { readonly key: string; readonly start: number } | null => {
+  argument.lastIndex = offset;
+  const opened = argument.exec(text);
+  const key = opened?.[1];
+  return opened === null || key === undefined ? null : { key, start: offset + opened[0].length };
+};
+
 const readArguments = (text: string, from: number, shape: Shape): TagCall | TagFault => {
   const { name, open, close, argument, closeOf, isTrimmed } = shape;
   const groups: Record<string, Json>[] = [{}];
@@ -244,10 +256,9 @@ const readArguments = (text: string, from: number, shape: Shape): TagCall | TagF
       offset += grouping.length;
       continue;
     }
-    argument.lastIndex = offset;
-    const [opening = '', key = ''] = argument.exec(text) ?? [];
-    if (key === '') return strange(name, text.slice(offset));
-    const start = offset + opening.length;
+    const opened = argumentAt(text, offset, argument);
+    if (opened === null) return strange(name, text.slice(offset));
+    const { key, start } = opened;
     const value = valueIn(text, start, shape, closeOf(key));
     if (value === null) return withoutEnd(text, start, name, closeOf(key));
     const args = groups.at(-1) ?? {};
