@@ -4,6 +4,7 @@ import type { AuditReport } from './audit.js';
 import type { Bucket, Format } from './formats.js';
 import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './plan.js';
 import type { PickedFile } from './pick.js';
+import type { ToleranceList } from './tolerance-text.js';
 import type { MoneyBudget, StepEstimate, StepUsage } from './usage.js';
 
 export type Progress = Readonly<Record<'done' | 'failed' | 'skipped' | 'total', number>>;
@@ -56,7 +57,12 @@ export interface JobEvents {
   /** The model asked for these words to be looked for. */
   looking_for: { words: readonly string[] };
   brief_ready: object;
-  proposal_ready: { proposal: string; file_count: number; added: number; removed: number };
+  proposal_ready: {
+    proposal: string;
+    file_count: number;
+    added: number;
+    removed: number;
+  } & ToleranceList;
   decided: {
     decision: string;
     answer: string;
