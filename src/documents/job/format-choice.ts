@@ -9,6 +9,9 @@ import type { Target } from '../../shared/step-activities.js';
 // bound: A token of a whole file has at least so many bytes (3.3 to 4.4 in source code), so an answer of N tokens holds a file of N times as many.
 const ANSWER_TOKEN_BYTES = 3;
 
+// bound: A file of at most so many bytes for each token of the input budget (half of it or less, at 3.3 to 4.4 bytes) is shown whole.
+const SHOWN_WHOLE_BYTES_PER_TOKEN = 2;
+
 export type FileSize = Pick<Target, 'lines' | 'bytes' | 'isNew'>;
 export interface FormatChoiceInput extends FileSize {
   readonly job: Pick<Job, 'mode' | 'format' | 'outputFiles' | 'outputDir'>;
@@ -38,7 +41,9 @@ export function jobFormatPolicy(job: FormatChoiceInput['job']): FormatPolicy {
  *    can hold the file; every new file, too. B up to `maxLinesDiff` and `maxBytesDiff`, else C.
  * 2. A format forced by the job is taken as it is, switched off or not: the job is the later word. Only a new file cannot be
  *    answered by search-replace (there is nothing to find) and is answered whole.
- * 3. Else the bucket's format; switched off in `emend.yaml`, the next that is on, in the order of `FORMATS` and round again.
+ * 3. Else the bucket's format; switched off in `emend.yaml`, the next that is on, in the order of `FORMATS` and round again. A file of bucket C
+ *    that is shown whole is edited by search-replace: its listing without numbers has 0.6 times the tokens (decision 0060). A response that
+ *    is cut off is requested again as a structured edit (`nextFallback`). If only windows of the file fit, operations name the listed lines.
  */
 export function chooseFormat(input: FormatChoiceInput): {
   readonly format: Format;
@@ -48,6 +53,8 @@ export function chooseFormat(input: FormatChoiceInput): {
   const { forced } = jobFormatPolicy(input.job);
   if (forced !== null)
     return { format: input.isNew && forced === 'search-replace' ? 'whole-file' : forced, bucket };
+  if (bucket === 'C' && input.config.formats['search-replace'] && isShownWhole(input))
+    return { format: 'search-replace', bucket };
   const byBucket: Record<Bucket, Format> = {
     A: 'whole-file',
     B: 'unified-diff',
@@ -55,6 +62,9 @@ export function chooseFormat(input: FormatChoiceInput): {
   };
   return { format: nextOn(byBucket[bucket], input), bucket };
 }
+
+const isShownWhole = ({ bytes, limits }: FormatChoiceInput): boolean =>
+  bytes <= (limits.inputBudget_tokens ?? Infinity) * SHOWN_WHOLE_BYTES_PER_TOKEN;
 
 function bucketOf({ lines, bytes, isNew }: FileSize, limits: Limits): Bucket {
   const fits = (maxLines: number | null, maxBytes: number | null): boolean =>
