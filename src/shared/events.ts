@@ -4,7 +4,6 @@ import type { AuditReport } from './audit.js';
 import type { Bucket, Format } from './formats.js';
 import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './plan.js';
 import type { PickedFile } from './pick.js';
-import type { ToleranceList } from './tolerance-text.js';
 import type { MoneyBudget, StepEstimate, StepUsage } from './usage.js';
 
 export type Progress = Readonly<Record<'done' | 'failed' | 'skipped' | 'total', number>>;
@@ -62,7 +61,11 @@ export interface JobEvents {
     file_count: number;
     added: number;
     removed: number;
-  } & ToleranceList;
+    /** `tolerance path:line` of each that was used, the first of them; absent: none was used. */
+    tolerances?: readonly string[];
+    /** Number of further tolerances that are not listed; absent: none. */
+    moreTolerances?: number;
+  };
   decided: {
     decision: string;
     answer: string;
