@@ -74,7 +74,7 @@ const follow = (
       signal,
       after: { seq, decision },
     });
-    tellEnd({ ...session, flags: {} }, { shown: shownKey(run.stepKey), workspace }, followed);
+    await tellEnd({ ...session, flags: {} }, { shown: shownKey(run.stepKey), workspace }, followed);
     return exitOfFollowed(followed);
   });
 

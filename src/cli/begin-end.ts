@@ -1,8 +1,11 @@
 /** The beginning and the end of a run in a terminal, a step's and a plan's alike: what it is called, how it is followed, what came of it. */
 import { resolveRun } from '../client/runs/resolve.js';
-import { linkOf } from '../client/runs/show.js';
+import { linkOf, runProposal } from '../client/runs/show.js';
 import type { StartedStep } from '../client/runs/start.js';
-import { shownKey } from '../shared/ids.js';
+import type { Emend } from '../client/types.js';
+import type { DecisionPoint } from '../shared/decisions.js';
+import { shownKey, type StepKey } from '../shared/ids.js';
+import type { ProposalSummary } from '../shared/proposal-activities.js';
 import type { FollowedPlan, Shows } from './follow-run.js';
 import { asides, type JsonFlag, type QuietFlag } from './io.js';
 import { resultLines, resumeText } from './render/run.js';
@@ -62,11 +65,11 @@ export const begin = async (
   };
 };
 
-export const tellEnd = (
-  { io, flags }: Session<BeginFlags>,
+export const tellEnd = async (
+  { io, emend, flags }: Session<BeginFlags>,
   { shown, workspace }: Readonly<Record<'shown' | 'workspace', string>>,
   followed: FollowedPlan,
-): void => {
+): Promise<void> => {
   const dev = flags.dev === true;
   switch (followed.kind) {
     case 'closed': {
@@ -80,9 +83,11 @@ export const tellEnd = (
     }
     case 'waiting': {
       const { decision, stepKey } = followed.status;
-      if (decision !== null)
-        for (const text of decisionLines(shownKey(stepKey), decision, { width: io.columns }))
-          io.out(text);
+      if (decision !== null) {
+        const proposal = await proposalOf(emend, stepKey, decision);
+        const view = { width: io.columns, proposal };
+        for (const text of decisionLines(shownKey(stepKey), decision, view)) io.out(text);
+      }
       if (dev)
         asides(io, flags).err(
           'The server of this command stops with it. Start one first: emend dev',
@@ -106,4 +111,15 @@ export const tellEnd = (
           : `\n${shown} continues without this terminal. See: emend show ${shown}`,
       );
   }
+};
+
+/** Returns the proposal that a decision is about: its findings and tolerances are read before the answer. */
+const proposalOf = async (
+  emend: Emend,
+  stepKey: StepKey,
+  { proposalId }: DecisionPoint,
+): Promise<ProposalSummary | null> => {
+  if (proposalId === null) return null;
+  const proposal = await runProposal(emend, await resolveRun(emend, stepKey));
+  return proposal?.id === proposalId ? proposal : null;
 };

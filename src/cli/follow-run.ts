@@ -112,7 +112,7 @@ const follow = async (
     !judged.has(id);
   const stopAt = async (
     run: ResolvedRun,
-    { source, note, status }: RunView,
+    { source, note, status, proposal }: RunView,
   ): Promise<Stop | null> => {
     if (source === 'archive')
       return options.needWorker && note !== null ? { kind: 'no_worker', note } : null;
@@ -125,7 +125,11 @@ const follow = async (
       }
       if (!options.wait || options.interactive || isOurs)
         return { kind: 'decision', status, decision };
-      progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
+      const view = {
+        width: io.columns,
+        proposal: proposal?.id === decision.proposalId ? proposal : null,
+      };
+      progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, view));
       handled.add(decision.id);
       return null;
     }

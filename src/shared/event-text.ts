@@ -5,6 +5,7 @@ import type { Finding } from './formats.js';
 import type { ProposalFileSummary, ProposalSummary } from './proposal-activities.js';
 import { auditText } from './audit.js';
 import { clockTime } from './outage.js';
+import { toleranceSentences } from './tolerance-text.js';
 import { count, linesChanged, tally } from './text.js';
 import type { LedgerRow, StepStatus } from './run.js';
 import type { PhaseEstimate, PhaseReading } from './plan.js';
@@ -113,7 +114,7 @@ export const proposalWords = (proposal: ProposalSummary) => {
     said: [
       ...mustAsk.map((why) => `check: ${why}`),
       ...findings.map(findingText),
-      ...tolerances.map((tolerance) => `tolerance used: ${tolerance}`),
+      ...toleranceSentences({ tolerances }),
     ],
   };
 };
@@ -194,8 +195,11 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
     `picked to edit: ${files.map(({ path, why }) => `${path} (${why})`).join('; ')}`,
   looking_for: ({ words }) => `looking once more, for ${words.join(', ')}`,
   brief_ready: () => 'wrote the brief: names and parts for all files',
-  proposal_ready: ({ proposal, file_count, added, removed }) =>
-    `proposal ${proposal.slice(0, 8)}: ${count(file_count, 'file')}, +${added} -${removed}`,
+  proposal_ready: ({ proposal, file_count, added, removed, ...used }) =>
+    [
+      `proposal ${proposal.slice(0, 8)}: ${count(file_count, 'file')}, +${added} -${removed}`,
+      ...toleranceSentences(used),
+    ].join('; '),
   decided: ({ answer, files, by }) =>
     `${answer}${files === 0 ? '' : ` for ${count(files, 'file')}`} by ${by}`,
   decision_resolved: ({ reason, decision }) => `resolved: ${reason} (decision ${decision})`,

@@ -56,7 +56,16 @@ export interface JobEvents {
   /** The model asked for these words to be looked for. */
   looking_for: { words: readonly string[] };
   brief_ready: object;
-  proposal_ready: { proposal: string; file_count: number; added: number; removed: number };
+  proposal_ready: {
+    proposal: string;
+    file_count: number;
+    added: number;
+    removed: number;
+    /** `tolerance path:line` of each that was used, the first of them; absent: none was used. */
+    tolerances?: readonly string[];
+    /** Number of further tolerances that are not listed; absent: none. */
+    moreTolerances?: number;
+  };
   decided: {
     decision: string;
     answer: string;

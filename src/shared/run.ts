@@ -16,6 +16,7 @@ import type { Outage } from './outage.js';
 import type { Queues } from './names.js';
 import type { RepositoryBase } from './repository.js';
 import type { ProposalSummary } from './proposal-activities.js';
+import { type ToleranceList, toleranceSentences } from './tolerance-text.js';
 
 export interface PlanOptions {
   /** Begin with this phase: those before it are taken as done. Null: with the first that is not done. */
@@ -117,7 +118,7 @@ export type StepOutcome =
   | 'tests_failed'
   | PlanOutcome;
 /** How a run ended. */
-export interface StepResult {
+export interface StepResult extends ToleranceList {
   readonly v: Version;
   readonly stepKey: StepKey;
   readonly outcome: StepOutcome;
@@ -170,7 +171,9 @@ export const otherNotes = ({
   unchanged = [],
   testWarnings = [],
   written = [],
+  ...result
 }: StepResult): readonly string[] => [
+  ...toleranceSentences(result),
   ...testWarnings.map((warning) => `warning of the tests: ${warning}`),
   ...(note === undefined ? [] : [`note: ${note}`]),
   ...unchanged.map(({ path, reason }) => `unchanged: ${path}: ${reason}`),

@@ -19,7 +19,7 @@ const phase = { id: 'p1', number: 1, name: 'One', category: 'code' } as const;
 test.each([
   ['a short file: not whole', { 'a.js': lines(10) }, [], '', 'format unified-diff'],
   ['a longer one: not a diff', { 'a.js': lines(800) }, [], '', 'format structured-edit'],
-  ['a long one: no listing', { 'a.js': lines(2_000) }, [], '', 'format search-replace'],
+  ['a long one: not in blocks', { 'a.js': lines(2_000) }, [], '', 'format unified-diff'],
   [
     'a long one, search-replace off: not whole',
     { 'a.js': lines(2_000) },

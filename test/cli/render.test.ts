@@ -249,7 +249,7 @@ describe('a decision', () => {
     );
     expect(text).toContain('check: a file is deleted');
     expect(text).toContain('deletion in a.ts: is deleted');
-    expect(text).toContain('tolerance used: line_drift a.ts');
+    expect(text).toContain('tolerance used: line_drift in a.ts: right text, wrong line number');
     expect(text).toContain('1 file already answered, 1 left');
   });
 });

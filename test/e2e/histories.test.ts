@@ -1,7 +1,7 @@
 /** Histories of finished and paused runs, recorded and replayed (check-history.ts). */
 import { afterEach, expect, test } from '@jest/globals';
 import { check } from './check-history.js';
-import { scene, structured, numbered, whole, type Scene } from './support.js';
+import { scene, numbered, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -20,9 +20,7 @@ const B = { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'c
 const BIG = {
   name: 'big',
   match: { contains: '- big.txt' },
-  answer: structured([
-    { type: 'delete', file_path: 'big.txt', start_line: '{{line:7}}', end_line: '{{line:7}}' },
-  ]),
+  answer: 'FILE: big.txt\nFIND:\nline 7\nREPLACE:\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n',
 };
 const wrong = (name: string) => ({
   name: `wrong-${name}`,

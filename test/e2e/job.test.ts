@@ -158,9 +158,14 @@ describe('a job, end to end', () => {
   });
 
   long(
-    'a file of each larger class: a diff that is refused and repaired, and operations on checked lines',
+    'a file of each larger class: a diff that is refused and repaired, and, without search-replace, operations on checked lines',
     async () => {
-      const s = (open = await scene({ 'mid.txt': numbered(700), 'big.txt': numbered(3000) }, [
+      const files = {
+        'mid.txt': numbered(700),
+        'big.txt': numbered(3000),
+        'emend.yaml': 'formats: { search-replace: false }\n',
+      };
+      const s = (open = await scene(files, [
         {
           name: 'brief',
           match: { contains: 'Now write the brief' },
@@ -217,6 +222,21 @@ describe('a job, end to end', () => {
       ]);
     },
   );
+
+  test('a large file is shown without numbers and edited in blocks', async () => {
+    const answer =
+      'FILE: big.txt\nFIND:\nline 1500\nREPLACE:\nline MD\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n';
+    const s = (open = await scene({ 'big.txt': numbered(3000) }, [
+      { name: 'big', match: { contains: ['- big.txt', '\nline 1500\n'] }, answer },
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', front('target_files: [big.txt]\napproval: auto'));
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['big.txt'] });
+    expect(s.read('big.txt')).toBe(numbered(3000).replace('line 1500\n', 'line MD\n'));
+    expect((await s.events(run)).filter((event) => event.type === 'format_chosen')).toMatchObject([
+      { bucket: 'C', format: 'search-replace' },
+    ]);
+  });
 
   long('mode edit: FIND and REPLACE, with output keys beside it', async () => {
     const s = (open = await scene(

@@ -81,7 +81,7 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
     },
   ));
   // Region 1 is answered and its worker gone before the workflow hears of it.
-  const dying = await s.worker('proposeEdit:after:3');
+  const dying = await s.worker('proposeEdit:after:4');
   const limits =
     'limits: { outputBudget_tokens: 128, maxOutputBudget_tokens: 256, maxTotalChunks: 20 }';
   const run = await s.start('big.md', job(`target_files: [big.ts]\n${limits}`));
@@ -91,13 +91,14 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
   const first = await s.settle(run, 240);
   expect(first.status).toMatchObject({
     decision: { reason: 'approval' },
-    usage: { calls: 9, unknownCalls: 0 },
+    usage: { calls: 10, unknownCalls: 0 },
   });
   expect(first.proposal?.files).toMatchObject([{ path: 'big.ts', added: 4, removed: 4 }]);
   const asked = s.rehearsal.requests().map(({ rule }) => rule);
   expect(asked.filter((rule) => rule === 'part 1 of 4')).toHaveLength(1);
   const steps = await ladder(s, run);
   expect(steps).toEqual([
+    'format structured-edit',
     'output budget 256 tokens',
     expect.stringMatching(/^region 1 of 4 \(lines 1 to 12[0-9]0\)$/),
     expect.stringMatching(/^region 2 of 4 /),
@@ -107,7 +108,7 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
     expect.stringMatching(/^region 5 of 5 \(lines 3[78][0-9]1 to 5000\)$/),
   ]);
   // Borders are where functions begin.
-  for (const step of steps.slice(1)) expect(Number(/lines (\d+)/.exec(step)?.[1]) % 10).toBe(1);
+  for (const step of steps.slice(2)) expect(Number(/lines (\d+)/.exec(step)?.[1]) % 10).toBe(1);
   const refused = (await s.events(run)).filter((event) => event.type === 'answer_refused');
   expect(refused).toMatchObject([
     { outcome: 'refused', message: expect.stringContaining('unseen_lines') },
@@ -115,6 +116,10 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
 
   // A revision is asked for in the same regions, and no region that was answered is used for it.
   await s.answer(run, 'revise', { note: NOTE });
+  // The first request, whose response was cut off, and the parts together cost more than three times the estimate.
+  const costly = await s.settle(run, 240);
+  expect(costly.status).toMatchObject({ decision: { reason: 'runaway' } });
+  await s.answer(run, 'continue');
   const revised = await s.settle(run, 240);
   expect(revised.proposal?.files).toMatchObject([{ path: 'big.ts', added: 6, removed: 6 }]);
   expect(

@@ -51,6 +51,11 @@ interface Expected {
 const chunksOf = ({ length }: { readonly length: number }, split: boolean): number =>
   split ? length : Math.min(length, 1);
 
+/** A large file that is edited by search-replace is shown in a listing with line numbers if its response was cut off (`nextFallback`). */
+const mayBeListed = (file: EstimatedFile, limits: Limits): boolean =>
+  file.format === 'structured-edit' ||
+  (file.format === 'search-replace' && jobs.bucketOf(file, limits) === 'C');
+
 export function estimateEdits(
   config: Pick<jobs.ProjectConfig, 'models'> & Partial<Pick<jobs.ProjectConfig, 'audit'>>,
   model: string,
@@ -65,7 +70,7 @@ export function estimateEdits(
   const whole = files.filter(({ format, isNew }) => format === 'whole-file' && !isNew);
   const rewritten = whole.reduce((sum, file) => sum + file.bytes, 0);
   const heads = files
-    .filter(({ format }) => format === 'structured-edit')
+    .filter((file) => mayBeListed(file, limits))
     .reduce(
       (sum, file) => sum + LISTED_tokens * (file.lines || Math.ceil(file.bytes / LINE_bytes)),
       0,

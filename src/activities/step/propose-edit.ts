@@ -379,6 +379,7 @@ async function toResult(
       const fallback = nextFallback({
         format: input.format,
         isNew: targets[0]?.base === null,
+        bucket: targets[0]?.bucket ?? 'A',
         outputBudget_tokens: wanted.outputBudget_tokens,
         maxOutputBudget_tokens: most,
         isCut,

@@ -6,7 +6,7 @@ import { putJson, type BlobStore } from '../../stores/ports.js';
 import { formatsOf } from '../../documents/job/index.js';
 import { getText, type Snapshot, type SnapshotTarget } from './snapshot.js';
 import type { TestOutput } from '../../shared/test-activities.js';
-import { REPAIRED, type Format } from '../../shared/formats.js';
+import { REPAIRED, type Bucket, type Format } from '../../shared/formats.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Edited } from '../../edits/index.js';
 import type { EditPromptInput } from '../../model/prompts/index.js';
@@ -139,12 +139,15 @@ export async function repairOf(
 }
 
 // What a truncated answer leads to, the cheaper remedy first: whole step -> split by file -> larger output budget -> a terser format -> a
-// person. Between the last two the activity, which has the file, puts the split by regions (step/regions.ts).
+// person. Between the last two the activity, which has the file, puts the split by regions (step/regions.ts). Blocks for a large file become
+// operations before the budget rises.
 
 export interface FallbackState {
   readonly format: Format;
   /** The file does not exist yet: there is nothing that a terser format could refer to. */
   readonly isNew: boolean;
+  /** Size class of the file; of a call for several files, that of the first. */
+  readonly bucket: Bucket;
   readonly outputBudget_tokens: number;
   /** The smaller of the limit and what the model can write. */
   readonly maxOutputBudget_tokens: number;
@@ -157,17 +160,21 @@ export interface FallbackState {
 }
 
 export function nextFallback(state: FallbackState): FallbackStep {
-  const { format, isNew, isCut, wholeStep, formats } = state;
+  const { format, isNew, bucket, isCut, wholeStep, formats } = state;
   const { outputBudget_tokens, maxOutputBudget_tokens } = state;
   if (wholeStep) return { kind: 'split' };
+  // Operations name lines by number; every other format repeats text of the file.
+  const canBeTerser =
+    format !== 'structured-edit' && !isNew && formats?.['structured-edit'] !== false;
+  // Blocks that the first budget does not hold repeat much of a large file: the change is not small.
+  const isLargeChange = isCut && bucket === 'C' && format === 'search-replace';
+  if (isLargeChange && canBeTerser)
+    return { kind: 'format', format: 'structured-edit', outputBudget_tokens };
   if (isCut && outputBudget_tokens < maxOutputBudget_tokens)
     return {
       kind: 'budget',
       outputBudget_tokens: Math.min(2 * outputBudget_tokens, maxOutputBudget_tokens),
     };
-  // Operations name lines by number; every other format repeats text of the file.
-  const canBeTerser =
-    format !== 'structured-edit' && !isNew && formats?.['structured-edit'] !== false;
   if (canBeTerser) return { kind: 'format', format: 'structured-edit', outputBudget_tokens };
   return { kind: 'exhausted' };
 }

@@ -90,7 +90,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
     });
     const exit = exitOfFollowed(followed);
     if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
-    else tellEnd(session, { shown, workspace: plan.workspace }, followed);
+    else await tellEnd(session, { shown, workspace: plan.workspace }, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
     if (flags.draftPr === true) await openPullRequest(session, plan, { step, shown, result });
     return exit;

@@ -199,7 +199,7 @@ export const runJob = async (
       await annotate(session, resolved, followed);
     if (flags.json === true)
       printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
-    else tellEnd(session, { shown, workspace: job.workspace }, followed);
+    else await tellEnd(session, { shown, workspace: job.workspace }, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
     if (publishing !== null && result !== null)
       await publish(

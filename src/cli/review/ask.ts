@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { problemOn } from '../../shared/problems.js';
+import { toleranceFile, toleranceText } from '../../shared/tolerance-text.js';
 import { withScratch } from '../../system/scratch.js';
 import { gitColors, type DiffColors, gitEditor } from '../git-settings.js';
 import type { Io } from '../io.js';
@@ -178,12 +179,10 @@ const fileLines = (
     ...comments.map(plain),
     ...about.map((finding) => plain(`  ${finding.guard}: ${finding.message}`)),
     ...proposal.tolerances
-      .filter((tolerance) => isAbout(tolerance, path))
-      .map((tolerance) => plain(`  tolerance used: ${tolerance}`)),
+      .filter((used) => toleranceFile(used) === path)
+      .map((used) => plain(`  tolerance used: ${toleranceText(used)}`)),
   ];
 };
-const isAbout = (tolerance: string, path: string): boolean =>
-  tolerance.split(' ').slice(1).join(' ').replace(/:\d+$/, '') === path;
 
 /** One request for all that are approved, one for all that are skipped, one a note, and the selection last: it makes a new proposal. */
 const send = async (

@@ -9,7 +9,10 @@ import type { Target } from '../../shared/step-activities.js';
 // bound: Bytes of one token of a whole file, at least (3.3 to 4.4 in source code). A response of N tokens holds a file of N times as many bytes.
 const RESPONSE_TOKEN_BYTES = 3;
 
-type FileSize = Pick<Target, 'lines' | 'bytes' | 'isNew'>;
+// bound: Bytes of a file for each token of the input budget, up to which the file is shown whole. It then takes half of the budget or less, at 3.3 to 4.4 bytes per token.
+const SHOWN_WHOLE_BYTES_PER_TOKEN = 2;
+
+export type FileSize = Pick<Target, 'lines' | 'bytes' | 'isNew'>;
 export interface FormatChoiceInput extends FileSize {
   readonly job: Pick<Job, 'mode' | 'format' | 'outputFiles' | 'outputDir'>;
   readonly config: Pick<ProjectConfig, 'formats'>;
@@ -41,7 +44,9 @@ export function jobFormatPolicy(job: FormatChoiceInput['job']): FormatPolicy {
  * 2. A format that the job forces is used even if `emend.yaml` switches it off, because the job is more specific. There is one exception:
  *    a new file contains nothing that search-replace could find, so it is written whole.
  * 3. Otherwise the bucket gives the format. If `emend.yaml` switches it off, the next format in the order of `FORMATS` that is on is used. The
- *    order continues at the beginning of the list.
+ *    order continues at the beginning of the list. A file of bucket C that is shown whole is edited by search-replace, because its listing
+ *    without numbers has 0.6 times the tokens (decision 0060). If that response is cut off, the next request asks for a structured edit
+ *    (`nextFallback`). If only windows of the file fit in the prompt, the operations name the listed lines.
  */
 export function chooseFormat(input: FormatChoiceInput): {
   readonly format: Format;
@@ -51,6 +56,8 @@ export function chooseFormat(input: FormatChoiceInput): {
   const { forced } = jobFormatPolicy(input.job);
   if (forced !== null)
     return { format: input.isNew && forced === 'search-replace' ? 'whole-file' : forced, bucket };
+  if (bucket === 'C' && input.config.formats['search-replace'] && isShownWhole(input))
+    return { format: 'search-replace', bucket };
   const byBucket: Record<Bucket, Format> = {
     A: 'whole-file',
     B: 'unified-diff',
@@ -59,7 +66,11 @@ export function chooseFormat(input: FormatChoiceInput): {
   return { format: nextOn(byBucket[bucket], input), bucket };
 }
 
-function bucketOf({ lines, bytes, isNew }: FileSize, limits: Limits): Bucket {
+const isShownWhole = ({ bytes, limits }: FormatChoiceInput): boolean =>
+  bytes <= (limits.inputBudget_tokens ?? Infinity) * SHOWN_WHOLE_BYTES_PER_TOKEN;
+
+/** Returns the bucket of a file by its size. */
+export function bucketOf({ lines, bytes, isNew }: FileSize, limits: Limits): Bucket {
   const fits = (maxLines: number | null, maxBytes: number | null): boolean =>
     lines <= (maxLines ?? Infinity) && bytes <= (maxBytes ?? Infinity);
   const largestResponse_bytes = (limits.maxOutputBudget_tokens ?? Infinity) * RESPONSE_TOKEN_BYTES;

@@ -2,6 +2,7 @@
 export { CONFIG_KEYS, parseConfig } from './config.js';
 export { encodingOf } from './encodings.js';
 export {
+  bucketOf,
   chooseFormat,
   complexity,
   harderOf,

@@ -14,6 +14,7 @@ import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
 import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
 import { count } from '../../shared/text.js';
+import { toleranceText } from '../../shared/tolerance-text.js';
 import { readMap, type checkKeys } from '../source/check.js';
 import { allowedBy, forbiddenBy } from '../source/patterns.js';
 import { oneOf, patterns, patternsAs, wholeNumber } from '../source/schemas.js';
@@ -124,7 +125,7 @@ export const evaluatePolicy = (
       .filter(
         (tolerance) => !policy.tolerances.includes((tolerance.split(' ')[0] ?? '') as Tolerance),
       )
-      .map((tolerance) => `tolerance used: ${tolerance}`),
+      .map((used) => `tolerance used: ${toleranceText(used)}`),
     // The step has reasons of its own. Those that a bound above already covers are left out.
     ...unlisted(proposal, PROTECTED_PATH, policy.protectedPaths),
     ...unlisted(proposal, NEW_FILE, policy.create),

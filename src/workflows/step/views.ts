@@ -6,6 +6,12 @@ import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { countsOf, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
 import { codeSpan } from '../../shared/text.js';
 import {
+  listTolerances,
+  toleranceFile,
+  type ToleranceList,
+  toleranceSentences,
+} from '../../shared/tolerance-text.js';
+import {
   bounded,
   decisionDetails,
   proposalChecks,
@@ -154,6 +160,7 @@ export function resultOf(state: StepState): StepResult {
     files: [...new Set(appliedPaths(state))],
     skipped: edits.files.filter(({ status }) => status === 'skipped').map(({ path }) => path),
     ...notRestored(state),
+    ...usedTolerances(state),
     ...unchangedFiles(state),
     wasSplit: edits.split,
     proposalId: proposal?.id ?? null,
@@ -163,6 +170,13 @@ export function resultOf(state: StepState): StepResult {
     ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
     ...(state.marks === undefined ? {} : { marks: true }),
   };
+}
+
+/** Returns the tolerances in files of the proposal that are applied. */
+function usedTolerances(state: StepState): ToleranceList {
+  const applied = new Set(appliedPaths(state));
+  const used = state.proposal?.tolerances ?? [];
+  return listTolerances(used.filter((tolerance) => applied.has(toleranceFile(tolerance))));
 }
 
 /** Returns the files that the last rollback left as they were, unless the change is committed. */
@@ -215,6 +229,7 @@ export const statusOf = (state: StepState): StepStatus => ({
 export function detailsOf(state: StepState): string {
   const { proposal, decision, ignored, input } = state;
   const { stepKey } = input;
+  const checks = decision === null ? [] : proposalChecks(proposal, decision, stepKey);
   return bounded([
     titleLine(input),
     '',
@@ -222,9 +237,8 @@ export function detailsOf(state: StepState): string {
     '',
     filesLine(state),
     '',
-    ...(decision === null
-      ? []
-      : decisionDetails(decision, stepKey, proposalChecks(proposal, decision, stepKey))),
+    ...(decision === null ? [] : decisionDetails(decision, stepKey, checks)),
+    ...(checks.length === 0 ? toleranceLines(proposal) : []),
     ...(proposal === null || decision?.proposalId !== proposal.id
       ? []
       : proposalLines(proposal, stepKey)),
@@ -240,6 +254,12 @@ function filesLine({ edits: { files } }: StepState): string {
   const { done, failed, skipped, pending, in_progress } = countsOf(files);
   const total = `${files.length} ${files.length === 1 ? 'file' : 'files'}`;
   return `${total}: ${done} done, ${failed} failed, ${skipped} skipped, ${pending + in_progress} open`;
+}
+
+/** Lists the tolerances of a proposal for which no answer shows what to check. */
+function toleranceLines(proposal: ProposalSummary | null): readonly string[] {
+  const lines = toleranceSentences(listTolerances(proposal?.tolerances ?? []));
+  return lines.length === 0 ? [] : ['', ...lines.map((text) => `- ${codeSpan(text)}`), ''];
 }
 
 function proposalLines({ id, files }: ProposalSummary, stepKey: StepKey): readonly string[] {

@@ -4,6 +4,7 @@ import { nextFallback, type FallbackState } from '../../../src/activities/step/r
 const stateOf = (changes: Partial<FallbackState>): FallbackState => ({
   format: 'whole-file',
   isNew: false,
+  bucket: 'B',
   outputBudget_tokens: 64,
   maxOutputBudget_tokens: 64,
   isCut: true,
@@ -33,6 +34,16 @@ describe('nextFallback', () => {
     ['then a terser format', {}, terser],
     ['from a diff', { format: 'unified-diff' }, terser],
     ['from blocks', { format: 'search-replace' }, terser],
+    [
+      'blocks for a large file become operations before the budget doubles',
+      { format: 'search-replace', bucket: 'C', outputBudget_tokens: 16 },
+      { ...terser, outputBudget_tokens: 16 },
+    ],
+    [
+      'operations for a large file get a larger budget',
+      { format: 'structured-edit', bucket: 'C', outputBudget_tokens: 16 },
+      { kind: 'budget', outputBudget_tokens: 32 },
+    ],
     [
       'a budget above the most is not raised',
       { outputBudget_tokens: 100 },

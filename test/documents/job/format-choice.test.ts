@@ -41,8 +41,10 @@ describe('chooseFormat', () => {
     [501, 100, 'unified-diff', 'B'],
     [10, 32 * 1024 + 1, 'unified-diff', 'B'],
     [1000, 64 * 1024, 'unified-diff', 'B'],
-    [1001, 100, 'structured-edit', 'C'],
-    [10, 64 * 1024 + 1, 'structured-edit', 'C'],
+    [1001, 100, 'search-replace', 'C'],
+    [10, 64 * 1024 + 1, 'search-replace', 'C'],
+    [1001, 300_000, 'search-replace', 'C'],
+    [1001, 300_001, 'structured-edit', 'C'],
   ])('%i lines, %i bytes: %s', (lines, bytes, format, bucket) => {
     expect(choose({ lines, bytes })).toEqual({ format, bucket });
   });
@@ -89,6 +91,7 @@ describe('chooseFormat', () => {
     ['whole-file: false, unified-diff: false', 10, 'structured-edit'],
     ['unified-diff: false', 700, 'structured-edit'],
     ['structured-edit: false', 2000, 'search-replace'],
+    ['search-replace: false', 2000, 'structured-edit'],
     ['structured-edit: false, search-replace: false', 2000, 'whole-file'],
   ])('formats {%s}, %i lines: %s', (formats, lines, wanted) => {
     expect(choose({ lines, config: on(`formats: {${formats}}`) }).format).toBe(wanted);

@@ -129,7 +129,7 @@ describe('what a policy lets through', () => {
       'a tolerance',
       '',
       proposal([A], { tolerances: ['counts src/a.ts:3'] }),
-      ['tolerance used: counts src/a.ts:3'],
+      ['tolerance used: counts in src/a.ts, line 3: hunk header with wrong counts'],
     ],
     [
       'a tolerance that may be',

@@ -1,5 +1,6 @@
 /** What a person reads: details in the Temporal UI, status, ledger and events. */
 import { visible } from '../../../src/shared/text.js';
+import { LISTED_TOLERANCES } from '../../../src/shared/tolerance-text.js';
 import { describe, expect, test } from '@jest/globals';
 import { type Answer, type PauseReason, ANSWERS_BY_REASON } from '../../../src/shared/decisions.js';
 import { type MessageName, MESSAGES, readMessage } from '../../../src/shared/messages.js';
@@ -10,6 +11,8 @@ import { eventsOf, titleLine } from '../../../src/workflows/frame/details.js';
 import { inOrder, play, StepDriver, type Saying, type Words } from './step-driver.js';
 import { drawn, sampled } from '../../support/seeded.js';
 import type { Wanted } from './world.js';
+
+const MOVES = 100; // More than a run with one file needs after its approval.
 
 const paused = (
   reason: PauseReason,
@@ -157,7 +160,7 @@ describe('details', () => {
         message: 'these lines occur twice',
       },
     ],
-    tolerances: ['indentation a.ts:4'],
+    tolerances: ['indent a.ts:4'],
   } as const;
   test('an approval lists protected paths, findings and tolerances before the answers', () => {
     const { state } = play({ files: ['a.ts'], ...CHECKS });
@@ -167,12 +170,43 @@ describe('details', () => {
     expect(lines.slice(at + 2, at + 6)).toEqual([
       '- `check: protected path .github/ci.yml: changes what runs elsewhere`',
       '- `ask: doubled_block in a.ts, lines 3 to 8: these lines occur twice`',
-      '- `tolerance used: indentation a.ts:4`',
+      '- `tolerance used: indent in a.ts, line 4: uniform shift of indentation`',
       '',
     ]);
     expect(lines.findIndex((line) => line.startsWith('- `approve`'))).toBeGreaterThan(at + 5);
     expect(detailsOf(play({ files: ['a.ts'] }).state)).toContain('Nothing to check');
     expect(detailsOf(paused('declined').state)).not.toMatch(/Check before|Nothing to check/);
+  });
+
+  test('tolerances are listed also if no answer applies the proposal, and the result has those of applied files', () => {
+    const tolerances = ['trailing_space a.ts:3', 'counts other.ts:1'];
+    const driver = play({ files: ['a.ts'], tolerances });
+    const sentence =
+      '- `tolerance used: trailing_space in a.ts, line 3: answer and file differ in trailing white space`';
+    expect(detailsOf({ ...driver.state, decision: null }).split('\n')).toContain(sentence);
+    expect(
+      detailsOf(driver.state)
+        .split('\n')
+        .filter((line) => line === sentence),
+    ).toHaveLength(1);
+    expect(resultOf(driver.state)).not.toHaveProperty('tolerances');
+    driver.say('approve');
+    driver.run(MOVES);
+    expect(resultOf(driver.state)).toMatchObject({ tolerances: ['trailing_space a.ts:3'] });
+  });
+
+  test('an event and a result list so many tolerances, and count the others', () => {
+    const tolerances = Array.from(
+      { length: LISTED_TOLERANCES + 1 },
+      (_, index) => `line_drift a.ts:${index + 1}`,
+    );
+    const driver = play({ files: ['a.ts'], tolerances });
+    driver.say('approve');
+    driver.run(MOVES);
+    const listed = { tolerances: tolerances.slice(0, LISTED_TOLERANCES), moreTolerances: 1 };
+    expect(driver.state.events.find(({ type }) => type === 'proposal_ready')).toMatchObject(listed);
+    expect(resultOf(driver.state)).toMatchObject(listed);
+    expect(detailsOf({ ...driver.state, decision: null })).toContain('1 more tolerance used');
   });
 
   test.each([

@@ -6,6 +6,7 @@ import type {
 } from '../../../shared/proposal-activities.js';
 import { cut } from '../../../shared/rules.js';
 import { linesChanged } from '../../../shared/text.js';
+import { listTolerances } from '../../../shared/tolerance-text.js';
 import { asking } from '../../frame/decisions/asking.js';
 import { emit } from '../../frame/log.js';
 import { within } from '../../frame/machine.js';
@@ -86,6 +87,7 @@ function onProposal(
     proposal: proposal.id,
     file_count: proposal.files.length,
     ...linesChanged(proposal),
+    ...listTolerances(proposal.tolerances),
   });
   return wantsAudit(nextState, 'before_approval')
     ? { ...nextState, stage: { at: 'audit' } }
