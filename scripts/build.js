@@ -92,8 +92,10 @@ const PURE = [
   'commander',
   'diff',
   'ignore',
+  'jsonc-parser',
   'picocolors',
   'safe-stable-stringify',
+  'smol-toml',
   'yaml',
   'zod',
 ];

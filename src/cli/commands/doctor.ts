@@ -7,7 +7,10 @@ import { fewProblems, groupProblems, listHosts, shownHost } from '../../client/r
 import { PRICES } from '../../documents/job/index.js';
 import { commandQueueOf, queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, mountsOfHome, resolveHome } from '../../stores/home.js';
-import { openStores, resolveStore, tryStore } from '../../stores/location.js';
+import { openStores, resolveStore, storePaths, tryStore } from '../../stores/location.js';
+import { orNull } from '../../system/durable.js';
+import { ABSENT } from '../../system/given-file.js';
+import { realSys } from '../../system/sys.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
 import { kindOfFileSystem, mountWords } from '../../system/mount-table.js';
@@ -55,7 +58,10 @@ export const examine = async (
       ['programs', () => programsFinding(env, cwd)],
       [
         'EMEND_HOME',
-        () => (typeof home === 'string' ? homeFinding(home, absent === null) : explained(home)),
+        async () =>
+          typeof home === 'string'
+            ? homeFinding(home, absent === null && (await mayHaveRuns(env, home)))
+            : explained(home),
       ],
       ['EMEND_STORE', () => (typeof home === 'string' ? store(env, home) : explained(home))],
       [
@@ -97,6 +103,13 @@ const gitVersion = async (env: Environment, cwd: string): Promise<Finding> => {
         asked.problem.message,
         asked.problem.next ?? 'Install git, for example: apt-get install git, or: brew install git',
       );
+};
+
+/** Returns false if the archive of the home is empty. A bucket may hold runs of other homes. */
+const mayHaveRuns = async (env: Environment, home: string): Promise<boolean> => {
+  if ((env.EMEND_STORE ?? '') !== '') return true;
+  const names = await orNull(realSys.readdir(storePaths(home).archive), ABSENT);
+  return (names ?? []).length > 0;
 };
 
 const homeFinding = async (home: string, isUsed: boolean): Promise<Finding> => {
