@@ -186,7 +186,9 @@ const checkStore = async ({ world, ended }: Lost): Promise<void> => {
   }
   await eventually('the runs are deleted', async () => (await listed()).length === 0, 120);
   await connection.close();
-  expect(await afterGc(world)).toEqual(['store-id']);
+  // What announces changes of archives stays for 30 days, because an index of another host may not have read it yet.
+  const files = await afterGc(world);
+  expect(files.filter((path) => !path.startsWith('changes/'))).toEqual(['store-id']);
 };
 
 export const checkLeft = async (lost: Lost): Promise<void> => {

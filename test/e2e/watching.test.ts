@@ -18,6 +18,7 @@ const RULES = [
     name: 'cut',
     match: { contains: '- a.js', times: 1 },
     answer: 'FILE a.js {{nonce}}\nmodule.exports',
+    stop_reason: 'max_tokens',
   },
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
   {

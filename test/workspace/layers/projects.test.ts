@@ -1,4 +1,5 @@
 /** Real projects pass their tests on an overlay as they do in the workspace, see the proposal there, and the workspace stays as it was. */
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,9 +18,16 @@ import { PROJECTS, type Project } from './projects.js';
 
 const TESTS_S = 60; // bound: Seconds of one run of a project's tests.
 
+/** A program of rustup is on the path also if no toolchain is installed for this HOME: then it starts nothing. */
+const isThere = (program: string): boolean => {
+  const [path] = onPath(process.env, program).filter(existsSync);
+  if (path === undefined) return false;
+  return program !== 'cargo' || spawnSync(path, ['--version']).status === 0;
+};
+
 const long = longOnly('packages are fetched from registries: two minutes');
 const rowOf = ({ name, needs }: Project) => {
-  const missing = needs.filter((program) => !onPath(process.env, program).some(existsSync));
+  const missing = needs.filter((program) => !isThere(program));
   return missing.length === 0 ? long : testIf(false, `${name}: no ${missing.join(', ')} here`);
 };
 
