@@ -107,6 +107,9 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   move: ['move', run, '--to', '.'],
   recover: ['recover'],
   gc: ['gc'],
+  backup: ['backup', '../home.backup'],
+  // It takes only a home that is empty. test/client/files/backup.test.ts restores onto a full disk.
+  restore: null,
   dev: ['dev'],
   web: ['web'],
   worker: ['worker'],
