@@ -50,10 +50,9 @@ export const formatIn = (said: string): AnswerFormat | null => {
   found.push([answer.search(/^\*\*\* Update File: \S/m), 'begin-patch']);
   const json = jsonFormat(answer) ?? callIn(answer, holdsCall);
   if (json !== null) found.push(json);
-  const any = found.filter(([start]) => start >= 0);
-  // What lacks something is an edit only where nothing else is one.
-  if (any.length === 0) return callIn(answer, looksLikeCall)?.[1] ?? null;
-  return found.filter(([at]) => at >= 0).sort(([a], [b]) => a - b)[0]?.[1] ?? null;
+  const [first] = found.filter(([start]) => start >= 0).sort(([a], [b]) => a - b);
+  // A call that lacks something is an edit only if nothing else is one.
+  return first?.[1] ?? callIn(answer, looksLikeCall)?.[1] ?? null;
 };
 
 /** An answer in an indented fence, the first in it, with all its lines moved back: CommonMark takes so many blanks off. */

@@ -1,4 +1,5 @@
 /** Paths in answers: which one a line names, and whether it gets further. They are hostile: only those that were offered or may be created do. */
+import { lastSegment } from '../shared/text.js';
 import { likeness } from './locate/nearest.js';
 import { openingFence } from './text/fence.js';
 import { characterCode } from './text/codec.js';
@@ -64,7 +65,7 @@ const pathIn = (text: string, files: Files): string | null => {
 
 /** Paths of files that are there beforehand, and their last names. */
 export const namesThere = ({ files, options }: FormatContext): ReadonlySet<string> =>
-  new Set(pathsThere(files, options).flatMap((path) => [path, nameOf(path)]));
+  new Set(pathsThere(files, options).flatMap((path) => [path, lastSegment(path)]));
 
 /**
  * The file of an edit without a path of its own, by the line before it: `current` where that names no other file, another where it does no
@@ -84,7 +85,7 @@ export const fileBefore = (
   let [isLabel, isOwn] = [true, false];
   for (const word of named === null ? parts.map((part) => part.replace(EDGES, '')) : [named]) {
     const path = withoutPrefix(word, context);
-    if (named === null && !NAMES_FILE.test(path) && !WHOLE_NAME.test(nameOf(path)))
+    if (named === null && !NAMES_FILE.test(path) && !WHOLE_NAME.test(lastSegment(path)))
       isLabel &&= LABEL.test(path);
     else if (path === own || (own?.endsWith(`/${path}`) === true && !context.files.has(path)))
       isOwn = true;
@@ -103,8 +104,6 @@ export const withoutPrefix = (path: string, { files }: FormatContext): string =>
   return bare !== path && (files.get(bare)?.bytes ?? null) !== null ? bare : path;
 };
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-
 /** Paths of files and folders that are there beforehand. */
 export const pathsThere = (
   files: FormatContext['files'],
@@ -117,8 +116,8 @@ export const pathsThere = (
 /** The paths most like one that is not there, as a sentence with a blank before it; '' where none is. They are named, never taken. */
 export const nearestPaths = (path: string, { files, options }: FormatContext): string => {
   const paths = [...new Set(pathsThere(files, options))].filter((other) => other !== path);
-  const name = nameOf(path).toLowerCase();
-  const same = paths.filter((other) => nameOf(other).toLowerCase() === name);
+  const name = lastSegment(path).toLowerCase();
+  const same = paths.filter((other) => lastSegment(other).toLowerCase() === name);
   const scored = paths
     .map((other) => [likeness(other, path), other] as const)
     .filter(([like]) => like >= LIKE_ENOUGH);

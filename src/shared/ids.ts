@@ -6,6 +6,11 @@ export type BlobRef = `sha256:${string}`;
 export const isBlobRef = (value: unknown): value is BlobRef =>
   typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value);
 
+/** Yields the references to blobs in a text, in their order and as often as they occur. */
+export function* blobRefsIn(text: string): Generator<BlobRef> {
+  for (const [ref] of text.matchAll(/sha256:[0-9a-f]{64}/g)) yield ref as BlobRef;
+}
+
 /** 32 hex digits (`runKey`); names a run through retries, resets and continue-as-new. */
 export type StepKey = string;
 

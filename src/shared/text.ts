@@ -27,6 +27,9 @@ export function short(text: string, chars: number): string {
   return `${text.slice(0, end)}… (${text.length} characters)`;
 }
 
+/** Returns the last segment of a path with `/` between its folders: the name of the file. */
+export const lastSegment = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
 /** The size of the text in UTF-8. */
 export const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 

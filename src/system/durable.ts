@@ -126,7 +126,7 @@ export const appendAll = async (
 };
 
 /** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
-const tempName = (path: string): string =>
+export const tempName = (path: string): string =>
   `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
 interface PutModes {

@@ -15,7 +15,7 @@ import {
 } from '../../workspace/files/index.js';
 import { looksSecret } from '../../workspace/secret-files.js';
 import type { JobFile } from '../../workspace/documents/index.js';
-import { shellWord } from '../../shared/text.js';
+import { lastSegment, shellWord } from '../../shared/text.js';
 import { tokensIn } from '../../shared/tokens.js';
 import type { AnswerOutcome, ApplyAnswerInput, Edited } from '../../edits/index.js';
 import type { BlobStore } from '../../stores/ports.js';
@@ -208,11 +208,10 @@ const unknownIn = (outcome: AnswerOutcome): readonly string[] =>
   'reasons' in outcome
     ? outcome.reasons.flatMap(({ code, path = '' }) => (code === 'unknown_file' ? [path] : []))
     : [];
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 /** Returns whether it makes no file under the name of one that was offered and that it leaves alone. A file that it moves is not left alone. */
 const isSound = ({ files }: Edited, offered: ReadonlyMap<string, unknown>): boolean => {
-  const left = new Set([...offered.keys()].filter((path) => !files.has(path)).map(nameOf));
-  return [...files.keys()].every((path) => offered.has(path) || !left.has(nameOf(path)));
+  const left = new Set([...offered.keys()].filter((path) => !files.has(path)).map(lastSegment));
+  return [...files.keys()].every((path) => offered.has(path) || !left.has(lastSegment(path)));
 };
 
 /** New files of an answer are offered where `create` allows their paths, and it is read once more; else it is told which files may be meant. */

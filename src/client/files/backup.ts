@@ -5,7 +5,7 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isBlobRef, type BlobRef } from '../../shared/ids.js';
+import { blobRefsIn, isBlobRef, type BlobRef } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
 import { blobName, isAside, unAside } from '../../stores/index.js';
 import { hostId } from '../../stores/home.js';
@@ -19,7 +19,6 @@ const DATABASE_TRIES = 40; // bound: Times that the database of the dev server i
 const DATABASE_QUIET_MS = 100; // bound: and for so long before.
 const WAL_HEAD_BYTES = 32; // bound: SQLite's header of a write-ahead log; it changes when the log begins again.
 const REF_CHARS = 71; // bound: Characters of a reference to a content, `sha256:` and 64 digits.
-const REF = /sha256:[0-9a-f]{64}/g;
 
 /** In the order in which they are copied: the last step of a run first, contents last. */
 const PLACES = [
@@ -130,7 +129,7 @@ const add = ({ home, writer, named }: Copy, name: string, path: string, mode: nu
   let rest = '';
   return writer.add(join(home, name), { path, mode }, (chunk) => {
     const text = rest + chunk.toString('latin1');
-    for (const [ref] of text.matchAll(REF)) if (isBlobRef(ref)) named.add(ref);
+    for (const ref of blobRefsIn(text)) named.add(ref);
     rest = text.slice(1 - REF_CHARS);
   });
 };

@@ -1,5 +1,5 @@
 /** Reads every file of a home and its store, compares each with its hash or checksum, and looks for contents that are named and missing. */
-import { isBlobRef, type BlobRef } from '../../shared/ids.js';
+import { blobRefsIn, isBlobRef, type BlobRef } from '../../shared/ids.js';
 import { shellWord } from '../../shared/text.js';
 import { blobName, diskFiles, isAside, unAside } from '../../stores/index.js';
 import { homePaths } from '../../stores/home.js';
@@ -9,8 +9,6 @@ import { problemOn, sentence } from '../../shared/problems.js';
 import { together } from '../../system/turns.js';
 import type { Emend } from '../types.js';
 import { effectOf, faultIn, runOf } from './faults.js';
-
-const REF = /sha256:[0-9a-f]{64}/g;
 
 export interface DamagedFile {
   readonly path: string;
@@ -100,8 +98,7 @@ const verify = async (
   if (run !== null && name.startsWith('calls/')) seen.called.add(run);
   const ref = refOfName(name);
   if (ref !== null) seen.blobs.add(ref);
-  for (const [named] of text.matchAll(REF))
-    if (isBlobRef(named) && !seen.named.has(named)) seen.named.set(named, name);
+  for (const named of blobRefsIn(text)) if (!seen.named.has(named)) seen.named.set(named, name);
 };
 
 const refOfName = (name: string): BlobRef | null => {

@@ -1,7 +1,6 @@
 /** References that were found in texts, in little memory: 16 bytes each. A collision of 128 bits would keep a blob that nothing names. */
-import type { BlobRef } from '../../shared/ids.js';
+import { type BlobRef, blobRefsIn } from '../../shared/ids.js';
 
-const REF = /sha256:[0-9a-f]{64}/g;
 const PREFIX_CHARS = 'sha256:'.length;
 const WORDS = 4; // bound: Words of 32 bits of a hash that are kept.
 const WORD_CHARS = 8; // bound: Hex digits of such a word.
@@ -18,10 +17,7 @@ export class NamedRefs {
   /** Adds the references of a text. Returns those that are new. */
   addFrom(text: string): readonly BlobRef[] {
     const added: BlobRef[] = [];
-    for (const [found] of text.matchAll(REF)) {
-      const ref = found as BlobRef;
-      if (this.#add(wordsOf(ref))) added.push(ref);
-    }
+    for (const ref of blobRefsIn(text)) if (this.#add(wordsOf(ref))) added.push(ref);
     return added;
   }
 

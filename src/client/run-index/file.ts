@@ -5,8 +5,7 @@
  * It is written without a sync, and is believed only in the boot in which it was written.
  */
 import { constants } from 'node:fs';
-import { randomBytes } from 'node:crypto';
-import { makingDir, unlinkIfThere } from '../../system/durable.js';
+import { makingDir, tempName, unlinkIfThere } from '../../system/durable.js';
 import { jsonOf } from '../../system/json.js';
 import { fstat, read, rename, withFile, write, writeAll } from '../../system/fs.js';
 import { sha256 } from '../../system/hash.js';
@@ -145,9 +144,7 @@ export const appendTo = (path: string, file: number, lines: readonly string[]): 
 
 /** Puts a file with these lines in its place. */
 export const replaceFile = async (path: string, lines: Iterable<string>): Promise<void> => {
-  await makingDir(realSys, path, () =>
-    writeWhole(`${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`, path, lines),
-  );
+  await makingDir(realSys, path, () => writeWhole(tempName(path), path, lines));
 };
 
 const writeWhole = async (temp: string, path: string, lines: Iterable<string>): Promise<void> => {

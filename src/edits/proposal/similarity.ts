@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { groupBy } from '../../shared/text.js';
+import { groupBy, lastSegment } from '../../shared/text.js';
 import type { ChangedFile } from '../types.js';
 
 const RENAME_SIMILARITY = 0.5; // bound: Part of the larger file that both must have, as in git.
@@ -51,7 +51,7 @@ const equalPairs = (deleted: readonly Side[], created: readonly Side[]): readonl
   return [...created].sort(byPath).flatMap(({ path: to, bytes }) => {
     const sources = remaining.get(hashOf(bytes)) ?? new Set();
     const [first] = sources;
-    const from = [...sources].find(({ path }) => nameOf(path) === nameOf(to)) ?? first;
+    const from = [...sources].find(({ path }) => lastSegment(path) === lastSegment(to)) ?? first;
     if (from === undefined) return [];
     sources.delete(from);
     return [{ from: from.path, to }];
@@ -103,7 +103,8 @@ const sharedPart = (from: Side, own: Pieces, to: Side, other: Pieces): number =>
 
 /** Takes the most similar pair of files that are in none yet. Of equal pairs the one that keeps the name of the file comes first. */
 const pairsOf = (pairs: readonly Pair[]): readonly Rename[] => {
-  const keepsName = ({ from, to }: Rename): number => (nameOf(from) === nameOf(to) ? 1 : 0);
+  const keepsName = ({ from, to }: Rename): number =>
+    lastSegment(from) === lastSegment(to) ? 1 : 0;
   const taken = new Set<string>();
   return [...pairs]
     .sort((a, b) => b.similarity - a.similarity || keepsName(b) - keepsName(a))
@@ -113,5 +114,3 @@ const pairsOf = (pairs: readonly Pair[]): readonly Rename[] => {
       return [{ from, to }];
     });
 };
-
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);

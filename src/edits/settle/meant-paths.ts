@@ -3,6 +3,7 @@
  * writes another letter case. An edit that quotes text of the file is read so if exactly one file can be meant. New content is not: that would
  * either overwrite a file or make a second one, so it is refused if it has most of the lines of a file of nearly the same path.
  */
+import { groupBy, lastSegment } from '../../shared/text.js';
 import type { Edit } from '../edit.js';
 import { checkPath, pathsThere } from '../paths.js';
 import type { ContextFile, FormatContext, Reason } from '../types.js';
@@ -101,14 +102,7 @@ class PathReader {
   }
   /** All paths by their last name, letter case aside. */
   get #named(): ReadonlyMap<string, readonly string[]> {
-    if (this.#byName !== null) return this.#byName;
-    const byName = new Map<string, string[]>();
-    for (const path of this.#there) {
-      const own = byName.get(nameOf(path));
-      if (own === undefined) byName.set(nameOf(path), [path]);
-      else own.push(path);
-    }
-    return (this.#byName = byName);
+    return (this.#byName ??= groupBy(this.#there, nameOf));
   }
   #fileOf(path: string): ContextFile | undefined {
     return this.#context.files.get(path);
@@ -215,4 +209,4 @@ const plainOf = (stated: string): string =>
     .filter((segment) => segment !== '' && segment !== '.')
     .join('/');
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+const nameOf = (path: string): string => lastSegment(path).toLowerCase();

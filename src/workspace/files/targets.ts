@@ -5,7 +5,7 @@ import { kindOf, readdir, realpath, stat } from '../../system/fs.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import type { Result } from '../ports.js';
-import { foldedName, groupBy } from '../../shared/text.js';
+import { foldedName, groupBy, lastSegment } from '../../shared/text.js';
 
 const NOT_THERE = 'file not found';
 export const isAbsent = ({ code, message }: Problem): boolean =>
@@ -93,7 +93,7 @@ const WORD = /[^\s`'"“”‘’<>()[\]{}|,;*]+/g;
  */
 export function hintedPaths(instructions: string, files: readonly string[]): string[] {
   const known = new Set(files);
-  const byName = groupBy(files, nameOf);
+  const byName = groupBy(files, lastSegment);
   const prose = instructions.replace(FENCE, (fence) => ' '.repeat(fence.length));
   const found = namedIn(prose, known, byName);
   return found.length > 0 ? found : namedIn(instructions, known, byName);
@@ -132,7 +132,7 @@ function fileOf(
   if (!pathLike) return null;
   for (const candidate of readings(text)) {
     if (known.has(candidate)) return candidate;
-    const ending = (byName.get(nameOf(candidate)) ?? []).filter((file) =>
+    const ending = (byName.get(lastSegment(candidate)) ?? []).filter((file) =>
       file.endsWith(`/${candidate}`),
     );
     if (ending.length === 1 && ending[0] !== undefined) return ending[0];
@@ -147,8 +147,6 @@ function readings(text: string): string[] {
   const unnumbered = trimmed.replace(/(:\d+(-\d+|:\d+)?|#L\d+(-L?\d+)?)$/, '');
   return [...new Set([bare, trimmed, unnumbered])].filter((reading) => reading !== '');
 }
-
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 // What stands beside new files under a name that differs in letter case or in how an accent is written.
 

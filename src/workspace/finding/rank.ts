@@ -1,4 +1,5 @@
 /** Ranks files by what a workspace says about a task, with the reasons. Pure; the weights were tried on histories (docs/measures.md). */
+import { lastSegment } from '../../shared/text.js';
 import type { Candidate } from '../../shared/pick.js';
 import { rarity, type Evidence } from './evidence.js';
 import { importsIn } from './imports.js';
@@ -40,8 +41,7 @@ const kindFactor = (path: string): number =>
   MADE.test(path) ? 0.1 : TEST.test(path) ? 0.25 : NO_CODE.test(path) ? 0.15 : 1;
 export const isCode = (path: string): boolean => kindFactor(path) === 1;
 
-const nameOf = (path: string): string =>
-  path.slice(path.lastIndexOf('/') + 1).replace(/(.)[.].*$/, '$1');
+const nameOf = (path: string): string => lastSegment(path).replace(/(.)[.].*$/, '$1');
 const best = (a: Scored, b: Scored): number =>
   b.score - a.score || kindFactor(b.path) - kindFactor(a.path) || (a.path < b.path ? -1 : 1);
 
