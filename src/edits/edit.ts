@@ -37,7 +37,7 @@ export interface LinesEdit {
 export interface LinesHint extends Hint {
   /** 1-based line of the file as it was shown where `before` begins; null: the edit states none. */
   readonly line: number | null;
-  /** Why this reading cannot be used, wherever it stands; null: it can. */
+  /** The reason why this reading cannot be used at any place, or null if it can. */
   readonly refusal: Fault | null;
   /** All readings, if the response can be read in several ways; null: there is one. */
   readonly readings: readonly LinesReading[] | null;
@@ -111,7 +111,7 @@ export interface TextEdit {
   readonly before: string;
   readonly after: string;
   readonly hint: Hint & {
-    /** Every place where `before` stands is meant, not the only one. */
+    /** True if the edit means every place where `before` occurs. */
     readonly everywhere: boolean;
     /** So many places are meant, as the response says; null: it does not say. */
     readonly count: number | null;
@@ -129,7 +129,7 @@ export interface WriteEdit {
   readonly before: null;
   readonly after: LineIndex;
   readonly hint: Hint & {
-    /** A closing fence at the end of `after` closed the one that the entry stands in, and was left out. */
+    /** A closing fence at the end of `after` closed the one that the entry is in, and was left out. */
     readonly unfenced: boolean;
     /** Nothing says that `after` is the whole file, so most of the file's lines must be in it. */
     readonly mayBePart: boolean;
@@ -183,7 +183,7 @@ export interface DialectRules {
   readonly tolerances: ReadonlySet<Tolerance>;
   /** Maximum number of refused edits of one file that are reported: each costs a search for the nearest place. */
   readonly mostRefusals: number;
-  /** Returns the beginning of a message about one edit: which one it is, and where it stands in the response. */
+  /** Returns the beginning of a message about one edit: which one it is, and where it is in the response. */
   readonly lead: (edit: Edit, path: string) => string;
   /** Does the same beginning go before messages about an edit's path? */
   readonly leadsPaths: boolean;

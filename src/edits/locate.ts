@@ -15,7 +15,7 @@ const plain = (name: PassName): Pass => ({ name, tolerance: null });
 const tolerant = (tolerance: Tolerance): Pass => ({ name: tolerance, tolerance });
 
 /**
- * The passes, strictest first. The first one by which an edit stands anywhere decides: in one place it belongs there, in several it is
+ * The passes, strictest first. The first one by which an edit occurs anywhere decides: in one place it belongs there, in several it is
  * refused. An edit uses only the tolerances of its dialect (`hint.rules`) that are on.
  */
 const PASSES: readonly Pass[] = [
@@ -41,14 +41,14 @@ const PASSES: readonly Pass[] = [
   tolerant('elision'),
   // Models quote the part of a line that changes, as other tools let them do.
   tolerant('part_of_line'),
-  // A file may have changed since it was listed: all that a structured edit quotes stands together in one other place.
+  // A file may have changed since it was listed: all that a structured edit quotes occurs together in one other place.
   tolerant('line_drift'),
 ];
 
 /** The text of a file as edits of one kind are located in it. */
 export interface SearchedText<E extends Edit, P> {
   readonly settings: ToleranceSettings | undefined;
-  /** Returns the place by a pass, or why there is not exactly one; null: the edit stands nowhere by it, or such edits do not use it. */
+  /** Returns the place by a pass, or why there is not exactly one; null: the edit occurs nowhere by it, or such edits do not use it. */
   find(pass: PassName, edit: E): P | Fault | null;
 }
 
@@ -80,7 +80,7 @@ export const mayUse = (
   edit.hint.rules.tolerances.has(tolerance) &&
   (settings?.[tolerance] ?? TOLERANCES[tolerance].default);
 
-/** Finds the place of an edit, or why there is not exactly one; null: it stands nowhere. */
+/** Finds the place of an edit, or why there is not exactly one; null: it occurs nowhere. */
 export const locate = <E extends Edit, P>(edit: E, text: SearchedText<E, P>): P | Fault | null => {
   for (const { name, tolerance } of PASSES) {
     if (tolerance !== null && !mayUse(edit, tolerance, text.settings)) continue;

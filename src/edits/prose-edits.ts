@@ -1,13 +1,13 @@
 /**
- * Edits that a response tells in prose, in shell commands or in the tags of another tool. No dialect reads them, so a response that holds one
- * beside its edits is refused whole: half of a change is not the change.
+ * Finds edits that a response describes in prose, in shell commands or in the tags of another tool. No dialect reads them, so a response that
+ * holds one next to its edits is refused whole: half of a change is not the change.
  */
 import { type Fence, openingFence } from './text/fence.js';
 
 /** A line of a response outside of the edits that were read. */
 export interface ProseLine {
   readonly text: string;
-  /** The fence that it stands in, or opens; null: none, or the line stands for an edit. */
+  /** The fence that it is in or that it opens. Null: it is in none, or the line stands for an edit. */
   readonly fence: Fence | null;
   /** Of a line that stands for an edit: the fence round the edit; null: another line. */
   readonly round: Fence | null;

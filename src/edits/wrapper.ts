@@ -17,7 +17,7 @@ const TEXT_KEYS = [
   'patch',
   'diff',
 ];
-/** Keys beside it that say nothing of the edit. */
+/** Other keys of a wrapper. They hold no part of the edit. */
 const OTHER_KEYS = ['role', 'type', 'format', 'language', 'explanation', 'summary', 'status'];
 const FENCED = /^(?:`{3,}|~{3,})(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n(?:`{3,}|~{3,})$/;
 

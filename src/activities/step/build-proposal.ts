@@ -59,10 +59,10 @@ export async function runGuards(
   const movedTo = renames.map(({ to }) => to);
   const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
   const root = await workspace.root(snapshot.workspace);
-  const beside = await namesAround(root, made);
+  const otherPaths = await namesAround(root, made);
   const linked = await linkedPaths(root, guarded);
   const settings = await guardSettings(blobs, snapshot);
-  const guards = { files, movedTo, movedAway, beside, linked, ...settings };
+  const guards = { files, movedTo, movedAway, beside: otherPaths, linked, ...settings };
   const written = guarded.flatMap((change) => {
     const { path, result } = change;
     if (result === null) return [];

@@ -1,6 +1,7 @@
 /**
- * Lines of a response that stand for text (`// ... rest of the code`). A line that a target, a context file or a deleted file holds stands
- * for no other. The rest is refused, so that the model sends the text; if it insists in the last format, the reviewer decides.
+ * Judges lines of a response that stand for text (`// ... rest of the code`). A line that a target, a context file or a deleted file holds
+ * is text. A response with any other such line is refused, so that the model sends the text. If the model repeats it in the last format, the
+ * reviewer decides.
  */
 import type { AnswerOutcome, ApplyAnswerInput } from '../../edits/index.js';
 import type { Finding, GuardSettings } from '../../shared/formats.js';

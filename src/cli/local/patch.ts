@@ -95,8 +95,8 @@ class Gathering {
       if (outside !== null) elsewhere.push(reasonOf(path, outside));
     }
     const newFileEols = await eolsForNewFiles(workspace, absent, there);
-    const beside = [...(await namesAround(workspace, absent)), ...there];
-    return { ...gathered, newFileEols, beside };
+    const otherPaths = [...(await namesAround(workspace, absent)), ...there];
+    return { ...gathered, newFileEols, beside: otherPaths };
   }
 }
 
@@ -106,17 +106,17 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
   const gathering = new Gathering(wanted);
   const { files } = gathering;
   const seen = new Set<string>();
-  let beside: readonly string[] | null = null;
+  let otherPaths: readonly string[] | null = null;
   let isMissing = false;
   for (;;) {
     const news = engine
-      .wantedPaths({ format, answer, files, options: { ...options, beside: beside ?? [] } })
+      .wantedPaths({ format, answer, files, options: { ...options, beside: otherPaths ?? [] } })
       .filter((path) => !seen.has(path));
     if (news.length === 0) {
       isMissing ||= gathering.absent.length > 0;
-      if (beside !== null || !isMissing) return gathering.finish();
+      if (otherPaths !== null || !isMissing) return gathering.finish();
       // Instead of a file that is not there another one may be meant.
-      beside = await gathering.listFiles();
+      otherPaths = await gathering.listFiles();
     }
     for (const asked of news) {
       seen.add(asked);

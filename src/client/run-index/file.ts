@@ -83,7 +83,7 @@ export const readBlocks = (bytes: Buffer): Blocks => {
     else {
       const payload = payloadAt(bytes, offset);
       if (payload !== null) {
-        // What stands between two blocks is none.
+        // What is between two blocks is none.
         isDamaged ||= bytes.subarray(end, offset).some((byte) => byte !== LF);
         payloads.push(payload);
         end = payload.end;

@@ -24,7 +24,7 @@ import { lineOfRow, quoted, unquoted, type RunRow } from './row.js';
 
 const FORGOTTEN_MS = 60_000; // bound: The index of a home leaves the memory of a process when it was not used for so long.
 const GROUP_RUNS = 500; // bound: Archives that are read before their rows are appended.
-/** Without an id of the boot nobody knows whether the machine lost power: all stamps are compared. */
+/** Without an id of the boot Emend does not know whether the machine lost power: all stamps are compared. */
 const NO_BOOT = '-';
 
 type IndexSource = Pick<Emend, 'home' | 'store' | 'archive' | 'blobs'>;

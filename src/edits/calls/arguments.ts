@@ -109,7 +109,7 @@ const NEEDED: Readonly<Record<Meaning, readonly (readonly Argument[])[]>> = {
   none: [],
   unread: [],
 };
-/** What it may have beside. */
+/** Arguments that a call of a meaning may have in addition. */
 const MAY_HAVE: Readonly<Partial<Record<Meaning, readonly Argument[]>>> = {
   replace: ['all', 'count', 'mode'],
   write: ['mode'],
@@ -233,7 +233,7 @@ const ONE_CALL = [
 ];
 const NESTING = 6; // bound: Envelopes within each other.
 
-/** What an object of a response holds: its calls in order, and the text beside them. */
+/** What an object of a response holds: its calls in order, and the text next to them. */
 export interface Unwrapped {
   readonly calls: readonly (Pick<Call, 'name' | 'args'> & { readonly object: Json })[];
   readonly texts: readonly string[];
@@ -277,7 +277,7 @@ const enveloped = (value: Readonly<Record<string, Json>>): Unwrapped | null => {
   return { calls: [{ name, args, object: value }], texts: [] };
 };
 
-/** Reads the lists of calls that messages of APIs have, and text beside them. */
+/** Reads the lists of calls that messages of APIs have, and text next to them. */
 const listed = (value: Readonly<Record<string, Json>>, depth: number): Unwrapped | null => {
   if (value.type === 'text' && typeof value.text === 'string')
     return { calls: [], texts: [value.text] };
@@ -288,8 +288,8 @@ const listed = (value: Readonly<Record<string, Json>>, depth: number): Unwrapped
   const { calls, texts } = joined(inside);
   const all = { calls: calls.filter(({ name, args }) => saysEdit(args, name)), texts };
   if (all.calls.length === 0) return null;
-  const beside = typeof value.content === 'string' ? [value.content] : [];
-  return { calls: all.calls, texts: [...all.texts, ...beside] };
+  const ownTexts = typeof value.content === 'string' ? [value.content] : [];
+  return { calls: all.calls, texts: [...all.texts, ...ownTexts] };
 };
 
 /** Reads an object that is the arguments themselves, perhaps with the name among them. */

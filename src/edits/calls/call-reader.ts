@@ -508,7 +508,7 @@ export class CallReader {
   }
 }
 
-/** Returns a key that a list of edits does not have beside it; null: there is none. */
+/** Returns a key that a call with a list of edits does not have, or null if there is none. */
 const strangerToList = ({ values }: Arguments): string | null => {
   const allowed: readonly Argument[] = ['edits', 'path', 'mode', 'command', 'all'];
   return [...values].find(([argument]) => !allowed.includes(argument))?.[1].key ?? null;

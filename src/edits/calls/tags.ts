@@ -7,7 +7,7 @@
  *   <tool_call> { "name": …, "arguments": … } </tool_call>                                            Hermes, Qwen
  *   <boltAction type="file" filePath="…"> content </boltAction>                                       bolt.new, Lovable
  *
- * A value ends at the first closing tag that another argument, or the end of the call, follows. Where a second end of the call stands behind
+ * A value ends at the first closing tag that another argument, or the end of the call, follows. If a second end of the call is behind
  * it, the content may hold tags of its own, and the call is refused.
  */
 import { type Json, readJson } from '../text/json.js';
@@ -36,14 +36,14 @@ const OPENING = `<(?:(?:antml:)?invoke[ \\t]+name=|function=\\w|${WRAPPED}|${NAM
 /** Where a line opens a call. */
 export const CALL_TAG = new RegExp(`^[ \\t]*${OPENING}`, 'm');
 const CALL_HERE = new RegExp(`^${OPENING}`);
-/** A line that only stands around calls. */
+/** A line that occurs only around calls. */
 export const AROUND_CALLS =
   /^[ \t]*(?:<\/?(?:antml:)?(?:function_calls|tool_calls|tool_call|tool_use)>|<\/?boltArtifact\b[^>]*>|<\/?lov-code>)[ \t]*$/;
 
 const PART = /^[ \t]*<\/?(?:antml:)?([A-Za-z][\w-]*)(?:=[^>\n]*|[ \t][^>\n]*)?>/;
 const PART_NAMES = new Set([...TAG_NAMES, ...WITH_ATTRIBUTES, 'invoke', 'function', 'parameter']);
 
-/** Does a line begin with a tag that only stands in calls? */
+/** Returns true if a line begins with a tag that occurs only in calls. */
 export const isPartOfCall = (line: string): boolean => {
   const name = PART.exec(line)?.[1];
   if (name === undefined) return false;
@@ -75,7 +75,7 @@ interface Shape {
   /** The opening tag of an argument, at the present offset; its first group is the key. */
   readonly argument: RegExp;
   readonly closeOf: (key: string) => string;
-  /** Values are what stands between their tags, without the line ends next to them. */
+  /** A value is the text between its tags, without the line ends next to them. */
   readonly isTrimmed: boolean;
 }
 
@@ -151,7 +151,7 @@ const skipSpace = (text: string, from: number): number => {
   return offset;
 };
 
-/** Returns whether the end of a call is the only one: no other stands behind it before the next call of this name. */
+/** Returns whether the end of a call is the only one: no other is behind it before the next call of this name. */
 const isOnlyEnd = (text: string, end: number, close: string, open: string): boolean => {
   const again = text.indexOf(close, end);
   if (again < 0) return true;
@@ -193,7 +193,7 @@ const readWrapped = (text: string, from: number, wrapper: string): TagCall | Tag
   return { calls: unwrapped(read.value).calls, end: behind + close.length };
 };
 
-/** Reads a call whose arguments are attributes, and whose content stands between its tags. */
+/** Reads a call whose arguments are attributes, and whose content is between its tags. */
 const readAttributes = (
   text: string,
   { tag, name, from }: { readonly tag: string; readonly name: string; readonly from: number },

@@ -5,7 +5,7 @@
  *   file     = "*** Add File: " path NL *( "+" text NL )
  *            / "*** Delete File: " path NL
  *            / "*** Update File: " path NL [ "*** Move to: " path NL ] 1*chunk
- *   chunk    = *( "@@" [ " " line that stands above ] NL ) 1*( ( " " / "-" / "+" ) text NL ) [ "*** End of File" NL ]
+ *   chunk    = *( "@@" [ " " line that is above ] NL ) 1*( ( " " / "-" / "+" ) text NL ) [ "*** End of File" NL ]
  *
  * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
  * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
@@ -18,7 +18,7 @@ import type { Fault, Reading } from '../types.js';
 import { AnswerReader, parsed, unread } from './reader.js';
 import { editOf, HunkLines, unnumbered } from './unified-diff/hunk.js';
 
-/** Adjacent lines of a file: what stands there (` `, `-`) and what comes (`+`). */
+/** Adjacent lines of a file: what is there (` `, `-`) and what comes (`+`). */
 interface Chunk {
   /** 0-based number in the answer. */
   index: number;

@@ -10,11 +10,11 @@
  *
  * FIND is whole lines and must stand in exactly one place of the text as the blocks before left it; a line number (of the file as it was
  * shown) decides between several, which is the tolerance unchecked_lines unless the file is known to be that one. An empty FIND creates
- * a file that does not exist, or fills an empty one. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE
- * is there once. If the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere.
+ * a file that does not exist, or fills an empty one. FIND equal to REPLACE is skipped; so is a block whose FIND occurs nowhere while REPLACE
+ * is there once. If the file is not known to be the one that was shown and other blocks change it, both are refused if FIND occurs nowhere.
  *
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and then that
- * reading counts whose FIND stands in the file, if only one does. Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space,
+ * reading counts whose FIND occurs in the file, if only one does. Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space,
  * lookalikes, tabs, listing_numbers, indent, elision, part_of_line, fenced_body. Edits, for the marker: blocks. Without any: `NO-CHANGE: reason` (marker.ts).
  */
 import type { Dialect } from '../edit.js';

@@ -79,7 +79,7 @@ interface Entry {
   readonly path: string;
   /** Null: the file is deleted. */
   readonly body: LineIndex | null;
-  /** The last line of the body closed the fence that the entry stands in, and was left out. */
+  /** The last line of the body closed the fence that the entry is in, and was left out. */
   readonly unfenced: boolean;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Finds the lines that structured edits name: the passes of the locator (locate.ts) for numbers with checks and contexts, and for symbols.
  *
- * A number is right if every check and context that the edit quotes stands there. In a known base, and where its checks stand, nothing else
- * is. Otherwise it is the one other place where all of that stands, at least two lines on both sides (at an end of the file on one), at most
+ * A number is right if every check and context that the edit quotes occurs there. In a known base, and if its checks are there, no other
+ * place is right. Otherwise the place is the only other one where all of that occurs, at least two lines on both sides (at an end of the file on one), at most
  * `DRIFT_LINES` away (tolerance `line_drift`). A bare number without either is the tolerance `unchecked_lines`; so is a number that decides
  * between places with the same text, or an end of a range that nothing quoted covers, in a file that may have changed since.
  */
@@ -149,7 +149,7 @@ const fitsInPart = ({ from, length, before, after }: Claim, lines: LineIndex): b
   return fits.some((level) => level !== null) && fits.includes(null);
 };
 
-/** A sentence about the other places where all that is quoted stands, with a blank before it; '' if there are none. */
+/** A sentence about the other places where all that is quoted occurs, with a blank before it; '' if there are none. */
 const elsewhere = (drifted: readonly number[]): string => {
   const places = drifted.map((from) => from + 1);
   if (places.length > 1)

@@ -1,5 +1,5 @@
 /**
- * What a structured edit quotes of the file, and where all of that stands.
+ * What a structured edit quotes of the file, and where all of that occurs.
  *
  * What is quoted proves a place where it stands there, covers both ends of the lines that go away, and stands nowhere else. Where it
  * proves less the number decides, which is right only in the file that the answer was made for (decision 0008).

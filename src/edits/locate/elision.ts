@@ -188,7 +188,7 @@ const cutsWord = (text: string, offset: number): boolean => {
   const around = (before: number, after: number): string =>
     text.slice(Math.max(0, offset - before), offset + after);
   if (/^[\p{L}\p{N}_$]{2}$/u.test(around(1, 1))) return true;
-  // A hyphen, a dot or a comma joins what stands on both sides of it.
+  // A hyphen, a dot or a comma joins what is on both sides of it.
   return INNER.test(around(2, 1)) || INNER.test(around(1, 2));
 };
 const INNER = /^(?:[\p{L}\p{N}_]-[\p{L}\p{N}_]|\p{N}[.,]\p{N})$/u;
@@ -230,7 +230,7 @@ export const withinLine = (
   return [...lines.slice(0, -1), (lines.at(-1) ?? '') + tail];
 };
 
-/** White space alone stands before the part, and the new lines are not indented as that needs. */
+/** True if only white space is before the part, and the new lines are not indented as that needs. */
 const isBadlyIndented = (head: string, first: string, rest: readonly string[]): boolean => {
   if (head === '' || head.trim() !== '') return false;
   const below = rest.filter((line) => line.trim() !== '');
@@ -242,7 +242,7 @@ const isBadlyIndented = (head: string, first: string, rest: readonly string[]): 
   return /^\s/.test(first) || !fits;
 };
 
-/** The new lines say again what stands before or after the part. */
+/** The new lines say again what is before or after the part. */
 const saysNeighbours = (
   head: string,
   tail: string,

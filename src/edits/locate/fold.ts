@@ -1,5 +1,5 @@
 /**
- * A text as a tolerance sees it, and where in the text each of its characters stands. A text of a megabyte is folded in one pass into
+ * A text as a tolerance sees it, and where in the text each of its characters is. A text of a megabyte is folded in one pass into
  * typed arrays, once for all strings that a response looks for in it.
  */
 import { foldLookalikes } from './nearest.js';

@@ -1,11 +1,11 @@
 /**
  * Finds the hunks of one file: the passes of the locator (locate.ts) for diffs and patches. All hunks mean the file as it was shown.
  *
- * Where the old side (context and removed lines) stands exactly at the stated line that place wins, provided the header is sound: counts
- * right, and the new side's line agreeing with what the hunks before have added. If it stands elsewhere too the number decides, which is the
+ * If the old side (context and removed lines) occurs exactly at the stated line, that place wins, provided the header is sound: counts
+ * right, and the new side's line agreeing with what the hunks before have added. If it also occurs elsewhere, the number decides, which is the
  * tolerance `unchecked_lines` unless the file is known to be the one that the response was written for. In every other case it must stand in
  * exactly one place of the file, and the stated line must not hold the same but for blanks; with several the hunk is refused with all of
- * them. Blank lines alone stand at the stated line only. A hunk of a patch stands behind the one before and below its anchors.
+ * them. Blank lines alone stand at the stated line only. A hunk of a patch is behind the one before and below its anchors.
  */
 import type { Tolerance, ToleranceSettings } from '../../shared/formats.js';
 import type { HunkHint, LinesEdit } from '../edit.js';
@@ -49,7 +49,7 @@ interface SignedLine {
   readonly sign: string;
   readonly text: string;
 }
-/** The line as it stands in the response. */
+/** Returns the line as the response has it. */
 const rawOf = ({ sign, text }: SignedLine): string => (sign === '_' ? text : sign + text);
 
 function* signedLines({ before, after, hint }: LinesEdit): Generator<SignedLine> {
@@ -326,7 +326,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
       : { ...accepted, tolerances: [...accepted.tolerances, name] };
   }
 
-  /** The hunk stands where its header says. */
+  /** Returns true if the hunk is where its header says. */
   #stated(edit: LinesEdit): LinePlace | Fault {
     const accepted = this.#accept(edit, placeAt(edit, statedAt(edit)));
     if (this.#isKnown || 'code' in accepted || this.#once.isHeldBy(edit.before)) return accepted;

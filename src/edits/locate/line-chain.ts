@@ -72,8 +72,8 @@ export class LineChain {
     return nodes;
   }
 
-  /** Do the lines stand `distance` nodes behind `node` (below 0: before it), one after the other? */
-  stands(node: number, distance: number, lines: readonly string[]): boolean {
+  /** Returns true if the lines follow each other from `distance` nodes behind `node` on. A negative distance is before it. */
+  occursAt(node: number, distance: number, lines: readonly string[]): boolean {
     let current = node;
     for (let i = 0; i < Math.abs(distance) && current !== NONE; i += 1)
       current = distance < 0 ? this.#before(current) : this.#after(current);

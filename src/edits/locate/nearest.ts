@@ -156,7 +156,7 @@ const nearestByPart = (text: readonly string[], quote: readonly string[]): numbe
 };
 
 /**
- * The place in `text` most like `quote`: every line that stands there, loosely (white space, case, look-alikes and escapes aside), votes for
+ * The place in `text` most like `quote`: every line that is there, loosely (white space, case, look-alikes and escapes aside), votes for
  * a place; the most votes win, then the place nearest to `hint` (1-based line). Cost is bounded whatever the inputs. Null: nothing alike.
  */
 export const nearest = (

@@ -3,7 +3,7 @@
  * `12kef| text`, `12: text`, `cat -n`). The file has them without. New lines lose their numbers, too, if all have one.
  */
 
-/** The number, the check of Emend's own listing, and what stands between it and the text. */
+/** The number, the check of Emend's own listing, and what is between it and the text. */
 const NUMBERED = /^[ \t]*(?:[Ll])?(\d{1,7})(?:[a-z]{3})?(\t| ?\||:|→|│| {2,})(.*)$/s;
 
 const LISTING_MARK = /[\t|→│]/;

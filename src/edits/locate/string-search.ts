@@ -8,10 +8,10 @@ import type { TextLikeness } from './fold.js';
 import { copyOf, describeNearest, nearest } from './nearest.js';
 import { PLACES_REPORTED, type Stretch, type StringText } from './string-text.js';
 
-/** Where the text of an edit stands. */
+/** The places where the text of an edit occurs. */
 export interface TextPlaces {
   readonly places: readonly Stretch[];
-  /** The tolerance by which it stands there; null: exactly. `line_endings`: without its last line end. */
+  /** The tolerance by which it occurs there, or null if it occurs exactly. `line_endings`: without its last line end. */
   readonly likeness: TextLikeness | 'line_endings' | null;
 }
 

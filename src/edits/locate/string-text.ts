@@ -1,5 +1,5 @@
 /**
- * A file's text as one string that edits change in parts. It is kept in pieces: a change cuts the piece that it stands in, and the pieces
+ * A file's text as one string that edits change in parts. It is kept in pieces: a change cuts the piece that it is in, and the pieces
  * are put together only for a search that needs the text in one, or if there are many. So neither a search nor a change costs more than one
  * pass over the text.
  */
@@ -48,7 +48,7 @@ export class StringText {
     return this.#written.length > 0;
   }
 
-  /** Finds where a string stands exactly: at most one place more than a refusal names; `everywhere`: all that do not overlap. */
+  /** Finds where a string occurs exactly: at most one place more than a refusal names; `everywhere`: all that do not overlap. */
   find(string: string, everywhere: boolean): readonly Stretch[] {
     const length = this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
     const isSplit = !everywhere && 2 * string.length * this.#pieces.length < length;
@@ -81,7 +81,7 @@ export class StringText {
   }
 
   /**
-   * Finds where a string stands by a likeness, in at most `most` places. They begin and end at characters of the text, never inside of
+   * Finds where a string occurs by a likeness, in at most `most` places. They begin and end at characters of the text, never inside of
    * what one stands for (`…`).
    */
   findLike(string: string, likeness: TextLikeness, most: number): readonly Stretch[] {

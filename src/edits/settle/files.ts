@@ -26,7 +26,7 @@ import type {
 type Offered = ContextFile & { readonly base: SpliceBase | null };
 export type OfferedFiles = ReadonlyMap<string, Offered>;
 
-/** `text` null beside bytes: the file cannot be edited, which is a reason as soon as an answer names it. */
+/** If `text` is null and `bytes` are not, the file cannot be edited, which is a reason as soon as an answer names it. */
 export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedFiles => {
   const offered = new Map<string, Offered>();
   for (const [path, file] of files) {

@@ -120,7 +120,7 @@ const NO_LIKENESS = {
 /** No tolerance at all: the numbers and the text are right. */
 export const AS_WRITTEN = { ...NO_LIKENESS, lost_blank: false, counts: false, line_drift: false };
 
-/** Null: not every hunk stands in the file with its carriage returns. */
+/** Null: not every hunk is in the file with its carriage returns. */
 const findExactly = (search: HunkSearch): HunksFound | null => {
   const { file, edits } = search;
   const exact = exactBase(file.bytes, file.encoding);
@@ -153,7 +153,7 @@ const findByText = (search: HunkSearch): HunksFound => {
   return { index, located: withEnds, refusals };
 };
 
-/** The same places, if all that is quoted stands there exactly; null: it does not. */
+/** The same places, if all that is quoted occurs there exactly; null: it does not. */
 const inExactLines = ({ file, edits }: HunkSearch, result: HunksFound): HunksFound | null => {
   const exact = exactBase(file.bytes, file.encoding);
   const index = indexOf(exact.text);
@@ -163,10 +163,10 @@ const inExactLines = ({ file, edits }: HunkSearch, result: HunksFound): HunksFou
     const { before, after } = quoted;
     return { edit: quoted, place: { ...place, before, after } };
   });
-  const stands = located.every(({ place: { before, first } }) =>
+  const isExact = located.every(({ place: { before, first } }) =>
     before.every((text, i) => index.is(first + i, text)),
   );
-  return stands ? { index, located, refusals: [], exact } : null;
+  return isExact ? { index, located, refusals: [], exact } : null;
 };
 
 /** Returns the first base line that the hunk quotes with another end. */

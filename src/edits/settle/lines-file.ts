@@ -92,9 +92,9 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     const plain = unnumbered(edit.before, edit.after);
     if (plain === null) return null;
     const { chain } = this.#text;
-    const stands = (lines: readonly string[]): boolean =>
+    const occurs = (lines: readonly string[]): boolean =>
       chain.find(lines, 'trailing_space').first.length > 0;
-    return stands(edit.before) || !stands(plain.before) ? null : { ...edit, ...plain };
+    return occurs(edit.before) || !occurs(plain.before) ? null : { ...edit, ...plain };
   }
 
   *#quotesOf(edits: readonly LinesEdit[]): Generator<string> {
@@ -117,15 +117,16 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     return 'code' in inner ? quote : inner.all;
   }
 
-  /** Of several readings takes the one whose quote stands in the file, if no other does; those that would write a marker count last. */
+  /** Of several readings takes the one whose quote occurs in the file, if no other does; those that would write a marker count last. */
   #readingOf({ before, after, hint }: LinesEdit): LinesReading | null {
     if (hint.readings === null) return { before, after, refusal: hint.refusal };
-    const stands = hint.readings.filter(
+    const matching = hint.readings.filter(
       (reading) =>
         reading.before.length > 0 &&
         this.#text.chain.find(reading.before, 'exact').first.length > 0,
     );
-    const fitting = stands.length > 1 ? stands.filter(({ refusal }) => refusal === null) : stands;
+    const fitting =
+      matching.length > 1 ? matching.filter(({ refusal }) => refusal === null) : matching;
     return fitting.length === 1 ? (fitting[0] ?? null) : null;
   }
 
@@ -140,7 +141,7 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     return { kind: 'changed', tolerances: [] };
   }
 
-  /** An edit that asks for nothing still says what the file holds: if that stands nowhere, the response may be for another file. */
+  /** An edit that asks for nothing still says what the file holds: if that occurs nowhere, the response may be for another file. */
   #unmoved(edit: LinesEdit): EditOutcome {
     const words = say.blockWordsOf(edit);
     const isSure = this.#text.isKnown || this.#text.holds(edit);
@@ -237,10 +238,10 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     const { chain } = this.#text;
     const behind = after.slice(before.length);
     const isTail = before.every((line, i) => after[i] === line) && isTelling(behind.join());
-    if (isTail && chain.stands(first, before.length, behind)) return true;
+    if (isTail && chain.occursAt(first, before.length, behind)) return true;
     const ahead = after.slice(0, added);
     const isHead = before.every((line, i) => after[added + i] === line) && isTelling(ahead.join());
-    return isHead && chain.stands(first, -added, ahead);
+    return isHead && chain.occursAt(first, -added, ahead);
   }
 
   /**

@@ -126,7 +126,7 @@ class PathReader {
     return [...new Set([...this.#endOf(path), ...alike])];
   }
 
-  /** Returns the longest path that ends another one, if what stands before it is no folder of the workspace. */
+  /** Returns the longest path that ends another one, if what is before it is no folder of the workspace. */
   #endOf(path: string): readonly string[] {
     const segments = path.split('/');
     if (this.#folders.has(segments[0] ?? '')) return [];

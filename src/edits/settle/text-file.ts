@@ -221,11 +221,11 @@ const isAdded = (
   const [place, ...others] = places;
   if (place === undefined || others.length > 0) return false;
   const [from, to] = place;
-  const stands = (offset: number, added: string): boolean =>
+  const occursAt = (offset: number, added: string): boolean =>
     isTelling(added) && offset >= 0 && text.slice([offset, offset + added.length]) === added;
-  if (after.startsWith(before) && stands(to, after.slice(before.length))) return true;
+  if (after.startsWith(before) && occursAt(to, after.slice(before.length))) return true;
   const lead = after.slice(0, after.length - before.length);
-  return after.endsWith(before) && stands(from - lead.length, lead);
+  return after.endsWith(before) && occursAt(from - lead.length, lead);
 };
 
 /** Do the lines that an edit inserts stand behind line `line` already, or, of an insert at the end of the file, before that? */
@@ -246,7 +246,7 @@ const insertedTwice = (index: number): string =>
 const linesOf = (text: string): LineIndex =>
   text.includes('\r\n') ? indexOfLines(text.replace(/\n$/, '').split('\n')) : answerIndex(text);
 
-/** Returns what comes in place of a quote that stands by a likeness. */
+/** Returns what comes in place of a quote that occurs by a likeness. */
 const writtenFor = (
   likeness: TextPlaces['likeness'],
   before: string,

@@ -105,7 +105,7 @@ const currentPath = async (options: ChangesOptions): Promise<string> => {
 export const createChanges = (options: ChangesOptions) => {
   const { sys } = options;
   const announced = createAnnounced();
-  /** As it was after the last announcement: whoever removes, replaces or cuts it takes what this process had announced. */
+  /** As it was after the last announcement: a process that removes, replaces or cuts it takes what this process had announced. */
   let journal = { path: '', id: '', size: 0 };
   const isStillThere = async (): Promise<boolean> => {
     const stat = await orNull(sys.stat(journal.path), ABSENT);

@@ -49,7 +49,7 @@ export interface Hunk {
   readonly oldCount: number;
   readonly newCount: number;
   readonly body: HunkLines;
-  /** 1-based line of the answer where the header stands. */
+  /** 1-based line of the answer where the header is. */
   readonly answerLine: number;
   /** The header states the numbers above; else they are those of the lines. */
   readonly isNumbered: boolean;
@@ -184,7 +184,7 @@ const numbersOf = (header: string): HunkNumbers | null => {
   return { oldAt, newAt: placeOf(numbers[3] ?? '', newCount), oldCount, newCount };
 };
 
-/** Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands. */
+/** Lines are counted from 1, so a side that has lines and states line 0 states none: the result is -1, which is no line. */
 const placeOf = (start: string, count: number): number =>
   count === 0 ? Number(start) : Number(start) - 1;
 

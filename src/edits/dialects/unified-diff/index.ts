@@ -20,7 +20,7 @@
  * differ are the tolerance `line_endings`. In a file of mixed ends so is a diff without carriage returns whose lines all end in LF there.
  *
  * A diff that does not fit, and whose reverse fits as a whole with right counts and line numbers, has been applied: its hunks are skipped
- * with the note `already_present`. Where counts are wrong or absent, a signed line that stands in the file as it is may be context: refused.
+ * with the note `already_present`. If counts are wrong or absent, a signed line that is in the file as it is may be context: refused.
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
  * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, tabs, indent.
@@ -96,7 +96,7 @@ const COMBINED =
 class DiffReader extends AnswerReader {
   readonly files: FileDiff[] = [];
   protected readonly whole = 'diff';
-  /** A line that promises the names of a file stands before here. */
+  /** True if an earlier line promised the names of a file. */
   #promised = false;
   edits = 0;
   /** The last hunk's counts were right. */
@@ -146,9 +146,9 @@ class DiffReader extends AnswerReader {
     const line = this.lines[lineIndex] ?? '';
     if (!/^(?:(?:- | {2,})\S|-{3,}$)/.test(line)) return false;
     const isLast = lineIndex >= this.lines.length - 1;
-    const stands = (text: string): boolean => this.context.holdsLine(text, isLast);
+    const occurs = (text: string): boolean => this.context.holdsLine(text, isLast);
     // A rule is no line of context, which begins with a blank: only what it would remove counts.
-    return (line.startsWith('---') || !stands(line.trim())) && !stands(line.slice(1).trim());
+    return (line.startsWith('---') || !occurs(line.trim())) && !occurs(line.slice(1).trim());
   };
   protected override get hasProse(): boolean {
     return this.#prose;
