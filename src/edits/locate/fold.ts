@@ -67,7 +67,7 @@ export const folded = (text: string, likeness: TextLikeness, isWhole: boolean): 
 /** The characters of a text that folding changes, each with what it becomes; null: it has none. */
 const plainCharacters = (text: string): ReadonlyMap<string, string> | null => {
   const plain = new Map<string, string>();
-  // eslint-disable-next-line no-control-regex -- all that is not ASCII
+  // eslint-disable-next-line no-control-regex -- the range finds every character that is not ASCII, and ASCII has control characters
   for (const character of new Set(text.match(/[^\x00-\x7f]/g))) {
     const fold = foldLookalikes(character);
     if (fold !== character) plain.set(character, fold);

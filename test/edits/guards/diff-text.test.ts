@@ -1,21 +1,12 @@
 /** A diff in place of the text, and diffs that belong to a file. */
 import { describe, expect, test } from '@jest/globals';
-import { guardFindings } from '../../../src/edits/guards/index.js';
+import { findingsOf, type GuardRow } from './findings.js';
 
-const GUARD = 'diff_as_text';
-const bytes = (text: string | null): Uint8Array | null =>
-  text === null ? null : Buffer.from(text);
-/** `guard severity first-last` of each finding of the guard. */
-const found = (path: string, base: string | null, result: string): string[] =>
-  guardFindings([{ path, base: bytes(base), result: bytes(result) }])
-    .filter(({ guard }) => guard === GUARD)
-    .map(({ guard, severity, lines }) => `${guard} ${severity} ${lines?.join('-') ?? ''}`);
-
-type Row = readonly [string, string, string | null, string];
+const found = findingsOf('diff_as_text');
 
 describe('a diff as the text', () => {
   const HUNK = '@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n';
-  test.each<Row>([
+  test.each<GuardRow>([
     ['with headers', 'notes.txt', 'one\ntwo\nthree\n', `--- a/notes.txt\n+++ b/notes.txt\n${HUNK}`],
     [
       'of git',
@@ -42,7 +33,7 @@ describe('a diff as the text', () => {
       expect.stringMatching(/^diff_as_text refuse /),
     );
   });
-  test.each<Row>([
+  test.each<GuardRow>([
     ['a patch file', 'a.patch', null, `--- a/notes.txt\n+++ b/notes.txt\n${HUNK}`],
     [
       'a diff in a document',

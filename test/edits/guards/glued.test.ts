@@ -1,20 +1,11 @@
 /** Lines that lost the line end between them, and lines that were joined on purpose. */
 import { describe, expect, test } from '@jest/globals';
-import { guardFindings } from '../../../src/edits/guards/index.js';
+import { findingsOf, type GuardRow } from './findings.js';
 
-const GUARD = 'glued_lines';
-const bytes = (text: string | null): Uint8Array | null =>
-  text === null ? null : Buffer.from(text);
-/** `guard severity first-last` of each finding of the guard. */
-const found = (path: string, base: string | null, result: string): string[] =>
-  guardFindings([{ path, base: bytes(base), result: bytes(result) }])
-    .filter(({ guard }) => guard === GUARD)
-    .map(({ guard, severity, lines }) => `${guard} ${severity} ${lines?.join('-') ?? ''}`);
-
-type Row = readonly [string, string, string | null, string];
+const found = findingsOf('glued_lines');
 
 describe('glued lines', () => {
-  test.each<Row>([
+  test.each<GuardRow>([
     ['two keys', 'c.yml', 'name: a\nport: 1\nhost: b\n', 'name: a\nport: 2host: b\n'],
     ['an indented line', 'a.py', 'if a:\n    b()\n    c()\n', 'if a:\n    d()    c()\n'],
     ['a block of lines', 'a.txt', 'one\ntwo\nthree\nfour\n', 'ONE\nTWOthree\nfour\n'],
@@ -25,7 +16,7 @@ describe('glued lines', () => {
   ])('%s', (_name, path, base, result) => {
     expect(found(path, base, result)).toEqual([expect.stringMatching(/^glued_lines ask /)]);
   });
-  test.each<Row>([
+  test.each<GuardRow>([
     ['an argument list on one line', 'a.js', 'a(\n  b,\n  c\n)\n', 'a(b, c)\n'],
     ['a block on one line', 'a.js', 'a {\n  b\n}\n', 'a { b }\n'],
     ['a sentence that is joined by a blank', 'a.md', 'one two\nthree four\n', 'one 2 three four\n'],

@@ -1,20 +1,11 @@
 /** Numbers of a listing in new text, and numbers that belong to a file. */
 import { describe, expect, test } from '@jest/globals';
-import { guardFindings } from '../../../src/edits/guards/index.js';
+import { findingsOf, type GuardRow } from './findings.js';
 
-const GUARD = 'listing_numbers';
-const bytes = (text: string | null): Uint8Array | null =>
-  text === null ? null : Buffer.from(text);
-/** `guard severity first-last` of each finding of the guard. */
-const found = (path: string, base: string | null, result: string): string[] =>
-  guardFindings([{ path, base: bytes(base), result: bytes(result) }])
-    .filter(({ guard }) => guard === GUARD)
-    .map(({ guard, severity, lines }) => `${guard} ${severity} ${lines?.join('-') ?? ''}`);
-
-type Row = readonly [string, string, string | null, string];
+const found = findingsOf('listing_numbers');
 
 describe('numbers of a listing', () => {
-  test.each<Row>([
+  test.each<GuardRow>([
     ['with an arrow', 'notes.txt', 'one\ntwo\nthree\n', '     1→one\n     2→TWO\n     3→three\n'],
     ['with a bar', 'a.js', 'one();\nend();\n', '1| two();\n2| end();\n'],
     ['with a bar between blanks', 'a.css', 'a\nb\n', '1 | a\n2 | c\n'],
@@ -33,7 +24,7 @@ describe('numbers of a listing', () => {
   ])('%s', (_name, path, base, result) => {
     expect(found(path, base, result)).toEqual([expect.stringMatching(/^listing_numbers refuse /)]);
   });
-  test.each<Row>([
+  test.each<GuardRow>([
     ['a list of Markdown', 'a.md', 'a\n', '1. a\n2. b\n'],
     ['numbers that do not follow each other', 'a.txt', 'a\n', '1| a\n3| b\n'],
     ['different separators', 'a.txt', 'a\n', '1| a\n2: b\n'],

@@ -1,20 +1,11 @@
 /** Tags of a tool call in new text, and tags that a document may have. */
 import { describe, expect, test } from '@jest/globals';
-import { guardFindings } from '../../../src/edits/guards/index.js';
+import { findingsOf, type GuardRow } from './findings.js';
 
-const GUARD = 'tool_remnant';
-const bytes = (text: string | null): Uint8Array | null =>
-  text === null ? null : Buffer.from(text);
-/** `guard severity first-last` of each finding of the guard. */
-const found = (path: string, base: string | null, result: string): string[] =>
-  guardFindings([{ path, base: bytes(base), result: bytes(result) }])
-    .filter(({ guard }) => guard === GUARD)
-    .map(({ guard, severity, lines }) => `${guard} ${severity} ${lines?.join('-') ?? ''}`);
-
-type Row = readonly [string, string, string | null, string];
+const found = findingsOf('tool_remnant');
 
 describe('tags of a tool call', () => {
-  test.each<Row>([
+  test.each<GuardRow>([
     [
       'at the end of a style sheet',
       'a.css',
@@ -41,7 +32,7 @@ describe('tags of a tool call', () => {
   ])('%s', (_name, path, base, result) => {
     expect(found(path, base, result)).toEqual([expect.stringMatching(/^tool_remnant ask /)]);
   });
-  test.each<Row>([
+  test.each<GuardRow>([
     ['a tag with its counterpart', 'a.xml', '<a>\n</a>\n', '<a>\n<content>\nb\n</content>\n</a>\n'],
     ['over several lines', 'a.tsx', 'a\n', '<path\n  d="M 1"\n></path>\n'],
     ['on one line', 'a.vue', 'a\n', '<code>a</code>\n'],
