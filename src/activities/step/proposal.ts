@@ -81,7 +81,10 @@ export async function buildWholeProposal(
   const proposal: Proposal = { stepKey: parts.stepKey, files, renames: parts.renames, ...left };
   const moves = movesIn(files, parts.renames);
   const drawn = await drawFiles({ blobs, edits }, files, moves, signal);
-  const summaries = files.map((file) => summaryOf(file, moves, drawn.changed));
+  const destinations = new Set(parts.renames.map(({ to }) => to));
+  const summaries = files.map((file) =>
+    summaryOf(file, { moves, destinations, changed: drawn.changed }),
+  );
   const [ref, diff] = await Promise.all([putJson(blobs, proposal), putText(blobs, drawn.text)]);
   return {
     id: proposalIdOf(proposal),
@@ -138,15 +141,22 @@ async function drawFiles(
   return { text, changed: new Map(byPath) };
 }
 
+interface Drawn {
+  readonly moves: Moves;
+  /** Paths that files move to. One that had a file before, as after a swap, is no pair of `moves`, and no part of it is taken alone. */
+  readonly destinations: ReadonlySet<string>;
+  readonly changed: ReadonlyMap<string, ChangedLines>;
+}
+
 function summaryOf(
   file: ProposalFile,
-  { byNewPath, byOldPath }: Moves,
-  changed: ReadonlyMap<string, ChangedLines>,
+  { moves, destinations, changed }: Drawn,
 ): ProposalFileSummary {
   const { path, by: author } = file;
   const { added, removed, changes } = changed.get(path) ?? { added: 0, removed: 0 };
-  const [from, to] = [byNewPath.get(path)?.path, byOldPath.get(path)?.path];
-  const change = from !== undefined || to !== undefined ? 'move' : changeOf(file);
+  const [from, to] = [moves.byNewPath.get(path)?.path, moves.byOldPath.get(path)?.path];
+  const isMove = to !== undefined || destinations.has(path);
+  const change = isMove ? 'move' : changeOf(file);
   const isDivisible = changes !== undefined && change === 'edit' && author === 'model';
   return {
     path,
