@@ -1,4 +1,7 @@
-/** `emend patch` or `emend undo` in a process of its own that a counted system call kills; prints the calls that it made. */
+/**
+ * `emend patch` or `emend undo` in a process of its own that a counted system call kills. It prints the calls that it made, and the number of the first
+ * call that takes a file of the workspace aside.
+ */
 import { patch } from '../../src/cli/commands/patch.js';
 import { undo } from '../../src/cli/commands/undo.js';
 import { processIo } from '../../src/cli/io.js';
@@ -6,11 +9,13 @@ import { realSys } from '../../src/system/sys.js';
 import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 const [work = '', workspace = '', answer = '', plan = ''] = process.argv.slice(2);
-const { sys, names } = shimSys({ ...realSys }, JSON.parse(plan) as ShimPlan);
+const { sys, names, stepsAbout } = shimSys({ ...realSys }, JSON.parse(plan) as ShimPlan);
 Object.assign(realSys, sys);
 const io = { ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined };
 const exit =
   work === 'patch'
     ? await patch(io, answer, { workspace, format: 'auto' })
     : await undo(io, { workspace });
-process.stdout.write(JSON.stringify({ exit, names: names() }));
+const inWorkspace = stepsAbout((path) => path.startsWith(`${workspace}/`));
+const aside = inWorkspace.find((at) => names()[at - 1] === 'rename');
+process.stdout.write(JSON.stringify({ exit, names: names(), aside }));

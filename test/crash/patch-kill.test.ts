@@ -83,27 +83,33 @@ const placeFor = async (work: Work): Promise<Place> => {
   if (work === 'undo') expect(await emend(place, 'patch', '../answer')).toMatchObject({ exit: 0 });
   return place;
 };
-const counted = async (work: Work): Promise<readonly SysCall[]> => {
+/** The calls of the work, and which of them takes the first target aside: the point of no return is behind it. */
+interface Counted {
+  readonly names: readonly SysCall[];
+  readonly aside: number;
+}
+const counted = async (work: Work): Promise<Counted> => {
   const place = await placeFor(work);
   const { stdout, stderr } = await runWork(place, work, NO_KILL);
   expect(stderr).toBe('');
-  const { exit, names } = JSON.parse(stdout) as { exit: number; names: SysCall[] };
+  const { exit, ...calls } = JSON.parse(stdout) as Counted & { exit: number };
   expect({ exit, tree: treeOf(place) }).toEqual({
     exit: 0,
     tree: { ...(work === 'patch' ? NEW : OLD), 'c.txt': 'c\n' },
   });
   rmSync(place.dir, { recursive: true });
-  return names;
+  return calls;
 };
 
 describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
   test('the next command finishes or reverts it, and has the workspace', async () => {
-    const names = await counted(work);
+    const { names, aside } = await counted(work);
     const kills = killsOf(names);
-    // The first target that is taken aside comes after the point of no return, the first file that is written long before it.
-    const nth = (name: SysCall) =>
-      kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
-    const always = [...nth('writeExclusive'), ...nth('rename')];
+    // The first target is taken aside after the point of no return, the first file is written long before it.
+    const written = names.indexOf('writeExclusive') + 1;
+    const always = kills.filter(
+      ({ at, when }) => when === 'after' && (at === written || at === aside),
+    );
     const seen = new Set<string>();
     for (const kill of sampled(`kills of ${work}`, kills, drawn(0, 12), always, WHOLE)) {
       const place = await placeFor(work);
@@ -132,9 +138,8 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
   once(
     'emend recover does the same, and frees the workspace',
     async () => {
-      const names = await counted(work);
+      const { aside: at } = await counted(work);
       const place = await placeFor(work);
-      const at = names.indexOf('rename') + 1;
       const log = join(place.dir, 'fired');
       expect(await runWork(place, work, { at, when: 'after', fault: 'kill', log })).toMatchObject({
         signal: 'SIGKILL',

@@ -208,7 +208,8 @@ test('a job in a workspace that a killed `emend patch` holds; then `emend undo` 
       });
     });
   try {
-    const killed = await patch({ at: 1, when: 'after', fault: 'kill', only: ['rename'] });
+    const aside = { only: ['rename'], below: s.repo };
+    const killed = await patch({ at: 1, when: 'after', fault: 'kill', ...aside });
     expect(killed).toMatchObject({ signal: 'SIGKILL' });
   } finally {
     child.remove();

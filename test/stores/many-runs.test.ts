@@ -89,10 +89,11 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
         const lists = seen.filter((each) => each.includes('list-type=2')).length;
         return { lists, others: seen.length - lists };
       };
-      // Each archive is read once: its stamp, the list of its pieces, one piece. Names and announcements come in pages.
+      // Each archive is read once: its stamp, the list of its pieces, one piece. Names and announcements come in pages. The stamps of the 50
+      // runs that it shows are asked for again, which is the same request and so counted once.
       const pages = 2 * Math.ceil(RUNS / 1_000);
       const first = await requestsOf('the first emend list, which builds the index');
-      expect(first).toEqual({ lists: 2 * RUNS + pages + 50, others: RUNS });
+      expect(first).toEqual({ lists: 2 * RUNS + pages, others: RUNS });
       // After 20 minutes no list asks for these announcements again.
       for (const { key } of await objects.list(ANNOUNCEMENTS)) await objects.remove(key);
       const second = await requestsOf('emend list');

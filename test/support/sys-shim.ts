@@ -21,6 +21,8 @@ export interface ShimPlan {
     | ((name: SysCall, args: readonly unknown[]) => void | Promise<void>);
   /** Only these calls count; all unless told. */
   readonly only?: readonly SysCall[];
+  /** Only calls that name a path below this directory count; all unless told. */
+  readonly below?: string;
   /** Fires at every counted call from `at` on, not only there. */
   readonly onwards?: boolean;
   /** A line is appended here, in the faulty process, when the fault fires. */
@@ -121,13 +123,20 @@ export const shimSys = (
     throw errnoError(fault.errno, name, args[0]);
   };
 
+  const counts = (name: SysCall, named: readonly string[]): boolean => {
+    const { only, below } = plan;
+    if (only !== undefined && !only.includes(name)) return false;
+    return below === undefined || named.some((path) => path.startsWith(`${below}/`));
+  };
+
   const counted =
     (name: SysCall, call: (...args: unknown[]) => Promise<unknown>) =>
     async (...args: unknown[]) => {
       const invoke = () => call(...args);
-      if (plan.only !== undefined && !plan.only.includes(name)) return invoke();
+      const named = shownArgs(args).filter((arg) => typeof arg === 'string');
+      if (!counts(name, named)) return invoke();
       names.push(name);
-      paths.push(shownArgs(args).filter((arg) => typeof arg === 'string'));
+      paths.push(named);
       const due =
         plan.at > 0 && (plan.onwards === true ? names.length >= plan.at : names.length === plan.at);
       return due ? fire(name, args, invoke) : invoke();
