@@ -99,9 +99,9 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
       const second = await requestsOf('emend list');
       expect(second).toEqual({ lists: 1 + 50, others: 0 });
       const fitting = await timed('a search', () =>
-        listRuns(emend, { filter: { text: 'job 77' } }),
+        listRuns(emend, { filter: { text: 'job 777' } }),
       );
-      expect(fitting.runs.some(({ title }) => title === 'Job 77')).toBe(true);
+      expect(fitting.runs.some(({ title }) => title === 'Job 777')).toBe(true);
     },
     3_600_000,
   );
