@@ -1,4 +1,4 @@
-/** Durable small writes of the stores: directories, files written once, failures as problems. What comes before what: docs/architecture.md. */
+/** Durable small writes of the stores: directories, files written once, failures as problems. What comes before what: docs/durability.md. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import {

@@ -1,4 +1,4 @@
-/** What is durable before what (docs/architecture.md): names and bytes that a power cut could still take back, at the moments that count. */
+/** What is durable before what (docs/durability.md): names and bytes that a power cut could still take back, at the moments that count. */
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -607,8 +607,9 @@ test('every activity that a kept history names is still there', () => {
 });
 
 describe('documentation', () => {
-  test('docs/architecture.md names files that are there', () => {
-    const text = read('docs/architecture.md');
+  test('the pages about the structure name files that are there', () => {
+    const pages = ['docs/architecture.md', 'docs/stages.md', 'docs/durability.md'];
+    const text = pages.map(read).join('\n');
     const named =
       text.match(/\b(?:[\w-]+\/)+[\w.-]+[.](?:tsx?|c?js)\b|\bsrc\/[\w/-]+(?![\w./-])/g) ?? [];
     expect(named.length).toBeGreaterThan(80);
