@@ -5,7 +5,7 @@
  * conditional spreads, doc comments that begin with a word that begins no sentence, and tokens of code without comments.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,7 @@ import ts from 'typescript';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const PARTS = ['src', 'test', 'scripts', 'bench', 'demo', 'tools', 'worker.ts', 'client.ts'];
+const NO_SOURCES = /^(?:test\/scenarios|demo\/(?:answers|plan))\//;
 const CODE = /[.](?:tsx?|jsx?)$/;
 const NO_SENTENCE = /^\/\*\*[\s*]*(?:What|Of|Where|As|So)\b/;
 const RULES = {
@@ -41,17 +42,15 @@ const withSources = (commit, use) => {
 };
 
 /** Returns the paths of the source files in `directory`, relative to it. */
-const sourcesOf = (directory) => {
-  const parts = execFileSync('find', [...PARTS, '-type', 'f'], {
-    cwd: directory,
-    encoding: 'utf8',
-  });
-  return parts
-    .split('\n')
-    .filter(
-      (path) => CODE.test(path) && !/^(?:test\/scenarios|demo\/(?:answers|plan))\//.test(path),
-    );
-};
+const sourcesOf = (directory) =>
+  readdirSync(directory)
+    .filter((name) => PARTS.includes(name))
+    .flatMap((name) => {
+      if (CODE.test(name)) return [name];
+      const paths = readdirSync(join(directory, name), { recursive: true, encoding: 'utf8' });
+      return paths.map((path) => join(name, path));
+    })
+    .filter((path) => CODE.test(path) && !NO_SOURCES.test(path));
 
 const warningsOf = (directory) => {
   const oxlint = join(root, 'node_modules', 'oxlint', 'bin', 'oxlint');

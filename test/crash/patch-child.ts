@@ -17,5 +17,5 @@ const exit =
     ? await patch(io, answer, { workspace, format: 'auto' })
     : await undo(io, { workspace });
 const inWorkspace = stepsAbout((path) => path.startsWith(`${workspace}/`));
-const aside = inWorkspace.find((at) => names()[at - 1] === 'rename');
+const aside = inWorkspace.find((number) => names()[number - 1] === 'rename');
 process.stdout.write(JSON.stringify({ exit, names: names(), aside }));
