@@ -186,6 +186,16 @@ describe.each(ALL)('%s', (format) => {
   });
 });
 
+test('keeps tags in a call that begins on the line where the thinking ends', () => {
+  const call = WRITE['xml-call'](
+    { path: 'c.ts', line: 1, before: 'const c = 1;', after: 'const c = "x <think> y";\n</think>' },
+    { nonce: undefined, isLast: true },
+  );
+  expect(writtenBy(read('xml-call', `<think>\nMaybe.\n</think> ${call}`))).toEqual({
+    'c.ts': 'const c = "x <think> y";\n</think>\n',
+  });
+});
+
 test('reasons name the lines of the answer as it came', () => {
   const thinking = '<think>\nOne\ntwo\n</think>\n';
   const block = 'a.ts\n<<<<<<< SEARCH\nabsent\n=======\nx\n>>>>>>> REPLACE\n';

@@ -8,8 +8,9 @@ import { BLOCK_CLOSING, BLOCK_OPENING, JSON_CANDIDATES } from '../detect.js';
 import { closesFence, type Fence } from '../text/fence.js';
 import { readJson } from '../text/json.js';
 
-/** A line of a response without its end, and the offset where the next one begins. */
+/** A line of a response without its end, and the offset where the next one begins. Behind thinking a line begins within its line of the response. */
 export interface ResponseLine {
+  readonly from: number;
   readonly text: string;
   readonly next: number;
 }
@@ -145,9 +146,9 @@ export class EditContent {
   }
 
   /** Returns the offset behind the line on which a call in tags ends. */
-  #call({ text, next }: ResponseLine): number | null {
+  #call({ text, from }: ResponseLine): number | null {
     if (!text.trimStart().startsWith('<') || this.#brokenObjects >= JSON_CANDIDATES) return null;
-    const read = readTagCall(this.#text, this.#text.lastIndexOf('\n', next - 2) + 1);
+    const read = readTagCall(this.#text, from);
     if (read === null) return null;
     if (!('end' in read)) {
       this.#brokenObjects += 1;

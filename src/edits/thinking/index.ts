@@ -273,7 +273,7 @@ class ThinkingFinder {
     const raw = this.#text.slice(offset, this.#text[next - 1] === '\n' ? next - 1 : next);
     const text = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
     const isIndented = this.#indent !== '' && text.startsWith(this.#indent);
-    return { text: isIndented ? text.slice(this.#indent.length) : text, next };
+    return { from: offset, text: isIndented ? text.slice(this.#indent.length) : text, next };
   };
 
   /** Reads a line outside of the content of edits. Returns the offset of the next line, which may be behind a closing tag. */
