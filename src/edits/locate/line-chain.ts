@@ -72,16 +72,21 @@ export class LineChain {
     return nodes;
   }
 
-  /** Returns true if the lines follow each other from `distance` nodes behind `node` on. A negative distance is before it. */
-  occursAt(node: number, distance: number, lines: readonly string[]): boolean {
+  /**
+   * Returns the nodes of lines that follow each other from `distance` nodes behind `node` on; null: they do not. A negative distance is
+   * before it.
+   */
+  runAt(node: number, distance: number, lines: readonly string[]): readonly number[] | null {
     let current = node;
     for (let i = 0; i < Math.abs(distance) && current !== NONE; i += 1)
       current = distance < 0 ? this.#before(current) : this.#after(current);
-    return lines.every((line) => {
-      const isThere = current !== NONE && this.textOf(current) === line;
-      if (isThere) current = this.#after(current);
-      return isThere;
-    });
+    const nodes: number[] = [];
+    for (const line of lines) {
+      if (current === NONE || this.textOf(current) !== line) return null;
+      nodes.push(current);
+      current = this.#after(current);
+    }
+    return nodes;
   }
 
   /** What the lines have become, as changes of the base. */

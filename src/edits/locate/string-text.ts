@@ -18,6 +18,8 @@ export class StringText {
   #pieces: readonly string[];
   /** Stretches of the present text that edits wrote, in order; an empty one is the seam of a deletion. */
   #written: readonly Stretch[] = [];
+  /** Stretches of the present text at the ends of what edits quoted, which the edits left as they were. */
+  #kept: readonly Stretch[] = [];
   readonly #folds = new Map<TextLikeness, Folded>();
   #withoutSpace: string | null = null;
   #lines: readonly string[] | null = null;
@@ -139,6 +141,13 @@ export class StringText {
     });
   }
 
+  /** Returns the parts of a stretch that an edit quoted and kept. */
+  keptIn([from, to]: Stretch): readonly string[] {
+    return this.#kept
+      .filter(([start, end]) => start < to && end > from)
+      .map(([start, end]) => this.slice([Math.max(start, from), Math.min(end, to)]));
+  }
+
   /** Makes the text of a file that is new or empty. */
   fill(text: string): void {
     this.#setPieces([text]);
@@ -161,7 +170,15 @@ export class StringText {
     const [head, tail] = sameEnds(before, after);
     const text = after.slice(head, after.length - tail);
     const cuts = stretches.map(([from, to]): Stretch => [from + head, to - tail]);
-    this.#written = writtenAfter(this.#written, cuts, text.length);
+    this.#written = stretchesAfter(this.#written, cuts, text.length, (start, end) => [[start, end]]);
+    this.#kept = stretchesAfter(this.#kept, stretches, after.length, (start, end) =>
+      stretches.length > 1
+        ? []
+        : [
+            [start, start + head],
+            [end - tail, end],
+          ],
+    );
     const pieces: string[] = [];
     let next = 0;
     for (const [from, to] of cuts) {
@@ -218,14 +235,15 @@ function* startsIn(
     yield piece.length - tail.length + offset;
 }
 
-/** Returns what is written after each of `cuts` became `length` characters, which are written as well. */
-const writtenAfter = (
-  written: readonly Stretch[],
+/** Returns where stretches are after each of `cuts` became `length` characters, of which `own` returns the stretches that come. */
+const stretchesAfter = (
+  stretches: readonly Stretch[],
   cuts: readonly Stretch[],
   length: number,
+  own: (start: number, end: number) => readonly Stretch[],
 ): readonly Stretch[] => {
   const result: Stretch[] = [];
-  const rest = written.slice();
+  const rest = stretches.slice();
   let shift = 0;
   let next = 0;
   for (const [from, to] of cuts) {
@@ -239,7 +257,7 @@ const writtenAfter = (
       }
       next += 1;
     }
-    result.push([from + shift, from + shift + length]);
+    result.push(...own(from + shift, from + shift + length));
     shift += length - (to - from);
   }
   for (const [start, end] of rest.slice(next)) result.push([start + shift, end + shift]);

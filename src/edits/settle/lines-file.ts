@@ -29,6 +29,8 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   #exists: boolean;
   /** Edits that changed something, to recognize one that is sent again. */
   readonly #repeats = new Repeats();
+  /** Lines that an edit quoted and kept. */
+  readonly #quotedNodes = new Set<number>();
 
   constructor(
     {
@@ -181,10 +183,9 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     // In another indentation nothing is shared at the start of a line; new lines were shifted as a whole.
     const carried =
       place.kept === null ? carryLines(before, this.#text.textsOf(nodes), after, kept) : after;
-    chain.replace(
-      nodes,
-      after.map((text, j) => nodes[kept[j] ?? -1] ?? carried[j] ?? text),
-    );
+    const parts = after.map((text, j) => nodes[kept[j] ?? -1] ?? carried[j] ?? text);
+    for (const part of parts) if (typeof part === 'number') this.#quotedNodes.add(part);
+    chain.replace(nodes, parts);
     this.#text.isChanged = true;
     const line = chain.originOf(nodes[0] ?? 0) + 1;
     this.#lineOfLast = line > 0 ? line : null;
@@ -231,17 +232,22 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     return { kind: 'refused', ...contradiction('Block', quote, other) };
   }
 
-  /** Do the lines that an edit adds before or after those that it quotes stand there already? */
+  /**
+   * Are the lines that an edit adds before or after those that it quotes there already? Lines that an edit before this one quotes were there
+   * when the response was written, so they are not what it adds.
+   */
   #isAdded({ first, before, after }: LinePlace): boolean {
     const added = after.length - before.length;
     if (added <= 0) return false;
     const { chain } = this.#text;
-    const behind = after.slice(before.length);
-    const isTail = before.every((line, i) => after[i] === line) && isTelling(behind.join());
-    if (isTail && chain.occursAt(first, before.length, behind)) return true;
-    const ahead = after.slice(0, added);
-    const isHead = before.every((line, i) => after[added + i] === line) && isTelling(ahead.join());
-    return isHead && chain.occursAt(first, -added, ahead);
+    const isThere = (distance: number, lines: readonly string[]): boolean => {
+      const nodes = isTelling(lines.join()) ? chain.runAt(first, distance, lines) : null;
+      return nodes !== null && !nodes.some((node) => this.#quotedNodes.has(node));
+    };
+    const isTail = before.every((line, i) => after[i] === line);
+    if (isTail && isThere(before.length, after.slice(before.length))) return true;
+    const isHead = before.every((line, i) => after[added + i] === line);
+    return isHead && isThere(-added, after.slice(0, added));
   }
 
   /**

@@ -212,7 +212,10 @@ export class TextFile implements FileOfEdits<TextEdit> {
   }
 }
 
-/** Does the text that an edit adds before or after its string stand there already? */
+/**
+ * Is the text that an edit adds before or after its string there already? Text that an edit before this one quotes was there when the
+ * response was written, so it is not what it adds.
+ */
 const isAdded = (
   { before, after }: TextEdit,
   places: readonly Stretch[],
@@ -221,11 +224,14 @@ const isAdded = (
   const [place, ...others] = places;
   if (place === undefined || others.length > 0) return false;
   const [from, to] = place;
-  const occursAt = (offset: number, added: string): boolean =>
-    isTelling(added) && offset >= 0 && text.slice([offset, offset + added.length]) === added;
-  if (after.startsWith(before) && occursAt(to, after.slice(before.length))) return true;
+  const isThere = (offset: number, added: string): boolean => {
+    const stretch = [offset, offset + added.length] as const;
+    const occurs = isTelling(added) && offset >= 0 && text.slice(stretch) === added;
+    return occurs && !text.keptIn(stretch).some(isTelling);
+  };
+  if (after.startsWith(before) && isThere(to, after.slice(before.length))) return true;
   const lead = after.slice(0, after.length - before.length);
-  return after.endsWith(before) && occursAt(from - lead.length, lead);
+  return after.endsWith(before) && isThere(from - lead.length, lead);
 };
 
 /** Do the lines that an edit inserts stand behind line `line` already, or, of an insert at the end of the file, before that? */
