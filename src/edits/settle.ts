@@ -101,6 +101,8 @@ class Settlement {
   readonly #unsure: Reason[] = [];
   /** Paths that are written or deleted whole. */
   readonly #wholePaths = new Set<string>();
+  /** Numbers of hunks and chunks that have been made already. */
+  readonly #done = new Set<number>();
   /** Paths of edits that no file has. */
   readonly #refusedPaths = new Set<string>();
 
@@ -128,6 +130,7 @@ class Settlement {
         this.#plans.push(...planned.plans);
         this.#tolerances.push(...planned.tolerances);
         this.#noteIdle(section.hunks);
+        for (const edit of planned.done) this.#noteDone(edit);
       } else this.#reasons.push(...planned);
     }
     if (usable.length === sections.length && this.#isApplied(usable, isExact)) this.#skip(edits);
@@ -156,11 +159,15 @@ class Settlement {
   /** All hunks have been applied already. */
   #skip(edits: readonly Edit[]): void {
     for (const list of [this.#reasons, this.#plans, this.#tolerances]) list.length = 0;
-    for (const { kind, hint } of edits) {
-      if (kind !== 'lines') continue;
-      const message = `Hunk ${hint.index + 1} is already in the file.`;
-      this.#notes.push({ code: 'already_present', index: hint.index, message });
-    }
+    for (const edit of edits) if (edit.kind === 'lines') this.#noteDone(edit);
+  }
+
+  /** Notes a hunk or a chunk that has been made already. */
+  #noteDone({ path, hint: { index, hunk } }: LinesEdit): void {
+    const name = hunk?.bounds === null ? 'Hunk' : 'Chunk';
+    const message = `${name} ${index + 1} is already in the file.`;
+    if (!this.#done.has(index)) this.#notes.push({ code: 'already_present', path, index, message });
+    this.#done.add(index);
   }
 
   /** Takes the edits of all other dialects. Returns the number of files. */

@@ -3,6 +3,7 @@
  * in one of the forms that it has.
  */
 import { describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { applyAnswer, wantedPaths } from '../../src/edits/apply-answer.js';
 import { detectFormat } from '../../src/edits/response.js';
 import type { AnswerFormat } from '../../src/shared/formats.js';
@@ -218,6 +219,14 @@ describe('a lone fence around new text', () => {
 describe('edits that are sent twice, contradict each other, or are done', () => {
   const grown: Files = { 'a.js': 'one();\ntwo();\nend();\n' };
   const grow = block('one();', 'one();\ntwo();');
+  const quotedBefore: readonly (readonly [
+    AnswerFormat,
+    (quote: string, after: string) => string,
+  ])[] = [
+    ['search-blocks', (quote, after) => block(quote, after)],
+    ['search-replace', (quote, after) => find(quote, after)],
+    ['string-replace', (quote, after) => string(quote, after)],
+  ];
   check([
     { name: 'a block twice', format: 'search-blocks', response: grow + grow, expected: grown },
     {
@@ -278,6 +287,26 @@ describe('edits that are sent twice, contradict each other, or are done', () => 
       response: grow + block('end();', 'stop();'),
       expected: 'find_absent',
     },
+    ...quotedBefore.map(([format, say]): Row => ({
+      name: `a line that an edit before quotes is not what this one adds, in ${format}`,
+      format,
+      files: { 'a.js': 'one();\nsame();\nend();\n' },
+      response: `${say('one();\nsame();', 'two();\nsame();')}\n${say('end();', 'same();\nend();')}`,
+      expected: { 'a.js': 'two();\nsame();\nsame();\nend();\n' },
+    })),
+    ...quotedBefore.map(([format, say]): Row => ({
+      name: `a line that an edit behind quotes may be what this one adds, in ${format}`,
+      format,
+      files: grown,
+      response: `${say('one();', 'one();\ntwo();')}\n${say('two();\nend();', 'two();\nstop();')}`,
+      expected: 'find_absent',
+    })),
+    ...quotedBefore.map(([format, say]): Row => ({
+      name: `a line that an edit before writes may be what this one adds, in ${format}`,
+      format,
+      response: `${say('one();', 'one();\ntwo();')}\n${say('end();', 'two();\nend();')}`,
+      expected: 'find_absent',
+    })),
     {
       name: 'blank lines may stand in a row',
       format: 'search-blocks',
@@ -532,6 +561,137 @@ describe('hunks', () => {
       expected,
     },
   ]);
+});
+
+describe('a change of several that is there already', () => {
+  const done: Files = { 'a.js': 'ONE\n2\n3\n4\n5\n' };
+  const [first, second] = ['@@ -1,2 +1,2 @@\n-one\n+ONE\n 2\n', '@@ -4,2 +4,2 @@\n 4\n-5\n+five\n'];
+  const expected: Files = { 'a.js': 'ONE\n2\n3\n4\nfive\n' };
+  const known = (files: Files): Partial<ApplyOptions> => ({
+    base: new Map(
+      Object.entries(files).map(([path, text]) => [
+        path,
+        createHash('sha256').update(text).digest('hex'),
+      ]),
+    ),
+  });
+  const patch = (...chunks: readonly string[]): string =>
+    `*** Begin Patch\n*** Update File: a.js\n${chunks.map((chunk) => `@@\n${chunk}`).join('')}*** End Patch\n`;
+  const row = (name: string, response: string, files: Files, result: Files | string): Row => ({
+    name,
+    format: 'unified-diff',
+    files,
+    response: hunks(response),
+    expected: result,
+  });
+  check([
+    row('the first hunk', first + second, done, expected),
+    row(
+      'the last hunk',
+      first.replace('one', '1') + second,
+      { 'a.js': '1\n2\n3\n4\nfive\n' },
+      expected,
+    ),
+    row(
+      'an insertion, which moves what is behind it',
+      '@@ -1,2 +1,3 @@\n 1\n+new\n 2\n@@ -4,2 +5,2 @@\n 4\n-5\n+five\n',
+      { 'a.js': '1\nnew\n2\n3\n4\n5\n' },
+      { 'a.js': '1\nnew\n2\n3\n4\nfive\n' },
+    ),
+    row(
+      'a deletion, which moves what is behind it',
+      '@@ -1,3 +1,2 @@\n 1\n-old\n 2\n@@ -5,2 +4,2 @@\n 4\n-5\n+five\n',
+      FIVE,
+      { 'a.js': '1\n2\n3\n4\nfive\n' },
+    ),
+    row(
+      'a move that leaves two places for the next hunk',
+      '@@ -1,2 +1,3 @@\n 1\n+new\n 2\n@@ -3,2 +4,2 @@\n x\n-y\n+z\n',
+      { 'a.js': '1\nnew\n2\nx\ny\nx\ny\n' },
+      'context_repeated',
+    ),
+    row(
+      'context on one side only',
+      `@@ -2,2 +2,2 @@\n 2\n-three\n+3\n${second}`,
+      FIVE,
+      'context_mismatch',
+    ),
+    row(
+      'at another line',
+      `@@ -2,3 +2,3 @@\n 1\n-two\n+2\n 3\n${second.replace('-4,2 +4,2', '-5,2 +5,2')}`,
+      FIVE,
+      'context_mismatch',
+    ),
+    row(
+      'that would be there twice',
+      '@@ -1,2 +1,2 @@\n-two\n+1\n 2\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n',
+      FIVE,
+      'overlap',
+    ),
+    {
+      name: 'a chunk, if the base is known',
+      format: 'begin-patch',
+      files: done,
+      options: known(done),
+      response: patch('-one\n+ONE\n 2\n', ' 4\n-5\n+five\n'),
+      expected,
+    },
+    {
+      name: 'a chunk, if it is not',
+      format: 'begin-patch',
+      files: done,
+      response: patch('-one\n+ONE\n 2\n', ' 4\n-5\n+five\n'),
+      expected: 'context_mismatch',
+    },
+    {
+      name: 'all chunks',
+      format: 'begin-patch',
+      files: done,
+      response: patch('-one\n+ONE\n 2\n'),
+      expected: 'already_present',
+    },
+    {
+      name: 'a string, if the base is known',
+      format: 'string-replace',
+      files: done,
+      options: known(done),
+      response: `${string('one\n', 'ONE\n')}\n${string('5', 'five')}`,
+      expected,
+    },
+    {
+      name: 'a string, if it is not',
+      format: 'string-replace',
+      files: done,
+      response: `${string('one\n', 'ONE\n')}\n${string('5', 'five')}`,
+      expected: 'find_absent',
+    },
+    {
+      name: 'all strings',
+      format: 'string-replace',
+      files: done,
+      response: string('one\n', 'ONE\n'),
+      expected: 'already_present',
+    },
+    {
+      name: 'a string within a line is no sign',
+      format: 'string-replace',
+      files: done,
+      options: known(done),
+      response: string('one', 'ON'),
+      expected: 'find_absent',
+    },
+  ]);
+  test('the refusal says that it may be there', () => {
+    const outcome = applyAnswer({
+      format: 'unified-diff',
+      answer: hunks(`@@ -1,3 +1,3 @@\n 1\n-two\n+2\n 3\n@@ -5 +5 @@\n-5\n+five\n`),
+      files: new Map([['a.js', { bytes: Buffer.from('0\n1\n2\n3\n4\n5\n') }]]),
+      options: { requireMarker: false },
+    });
+    expect('reasons' in outcome ? outcome.reasons[0]?.message : '').toContain(
+      'What it makes of them does, at line 2',
+    );
+  });
 });
 
 describe('a number that fits one of its contexts is not moved by the other', () => {

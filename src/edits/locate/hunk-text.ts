@@ -12,6 +12,7 @@ import type { HunkHint, LinesEdit } from '../edit.js';
 import { type LinePlace, locate, mayUse, type PassName, type SearchedText } from '../locate.js';
 import { indexOf, type LineIndex, LinesOnce, type Text } from '../text/lines.js';
 import type { Fault } from '../types.js';
+import { placesOf } from './elision.js';
 import { shiftedPlaces, type ShiftName } from './indent.js';
 import { LEVEL_KEYS, levelBetween, type Level, LEVELS } from './likeness.js';
 import { LineChain, type Places } from './line-chain.js';
@@ -87,18 +88,29 @@ function* eitherTexts(edits: readonly LinesEdit[]): Generator<string> {
       yield rawOf(line);
     }
 }
+function* newTexts(edits: readonly LinesEdit[]): Generator<string> {
+  for (const { after } of edits) yield* after;
+}
 function* oldTexts(edits: readonly LinesEdit[]): Generator<string> {
   for (const { before } of edits) yield* before;
 }
 
+/** Where a hunk has been made already. */
+export interface MadeHunk {
+  /** 0-based line of the file where its new side begins. */
+  readonly first: number;
+  readonly isSure: boolean;
+}
+
 export class HunkText implements SearchedText<LinesEdit, LinePlace> {
-  readonly settings: ToleranceSettings | undefined;
+  settings: ToleranceSettings | undefined;
   readonly index: LineIndex;
   readonly #edits: readonly LinesEdit[];
+  #madeChain: LineChain | null = null;
   #plainChain: LineChain | null = null;
   #eitherChain: LineChain | null = null;
   readonly #once: LinesOnce;
-  readonly #isKnown: boolean;
+  #isKnown: boolean;
   /** Anchors with the lines where they stand, blanks around them aside: up to two places each. */
   readonly #anchors: ReadonlyMap<string, readonly number[]>;
   /** Lines that the hunks before have added, removed ones taken off. */
@@ -136,6 +148,11 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     return (this.#eitherChain ??= new LineChain(this.index, () => eitherTexts(this.#edits)));
   }
 
+  /** Knows the lines that hunks leave. Only a hunk that does not fit needs them. */
+  get #made(): LineChain {
+    return (this.#madeChain ??= new LineChain(this.index, () => newTexts(this.#edits)));
+  }
+
   /** Finds the place of the next hunk. Called with the hunks in their order. */
   place(edit: LinesEdit): LinePlace | Fault {
     const { before } = edit;
@@ -151,6 +168,51 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     if (isEmpty) return { ...placeAt(edit, 0), tolerances: hasWrongCounts(edit) ? ['counts'] : [] };
     if (before.length === 0) return fault('no_context', NO_CONTEXT);
     return this.#checked(edit, locate(edit, this) ?? this.#absent(edit));
+  }
+
+  /**
+   * Returns where the last hunk, which has no place, has been made already; null: nothing shows that it has. `isSure` is true if what it leaves
+   * is at the stated line between lines that stay, or occurs once in a file that is known. Else the lines may have been there all along.
+   */
+  made(edit: LinesEdit): MadeHunk | null {
+    const { before, after } = edit;
+    const first = statedAt(edit);
+    const isThere = after.length > 0 && after.every((line, i) => this.index.is(first + i, line));
+    const isSigned = !hintOf(edit).signs.includes('_');
+    if (this.#isSound && isSigned && isThere && this.#isSetApart(edit, first))
+      return { first, isSure: true };
+    const isTelling = /[\p{L}\p{N}]/u.test(after.join());
+    if (!isTelling || this.#either.find(before, 'white_space').first.length > 0) return null;
+    const [only, ...others] = this.#made.find(after, 'exact').first;
+    if (only === undefined || others.length > 0 || placesOf(before, after).length > 0) return null;
+    return { first: only, isSure: this.#isKnown };
+  }
+
+  /** Are the changed lines of a hunk, whose new side is at `first`, between lines that stay or the ends of the file? */
+  #isSetApart(edit: LinesEdit, first: number): boolean {
+    const { before, after } = edit;
+    const { signs, lacksNewline } = hintOf(edit);
+    const head = /^ */.exec(signs)?.[0].length ?? 0;
+    const tail = / *$/.exec(signs)?.[0].length ?? 0;
+    const isAtEnd = first + after.length === this.index.length;
+    const lacksEnd = this.index.end(this.index.length - 1) === '';
+    const isEndRight =
+      !(lacksNewline.before || lacksNewline.after) || (isAtEnd && lacksEnd === lacksNewline.after);
+    const isStable = (lines: readonly string[]): boolean =>
+      lines.some((line) => /[\p{L}\p{N}]/u.test(line));
+    return (
+      isEndRight &&
+      before.length > 0 &&
+      (first === 0 || isStable(after.slice(0, head))) &&
+      (isAtEnd || isStable(after.slice(after.length - tail)))
+    );
+  }
+
+  /** Passes over the last hunk, which has been made already. The text is not the one that the hunks were written for, so numbers prove less. */
+  pass({ before, after }: LinesEdit): void {
+    this.#added -= after.length - before.length;
+    this.#isKnown = false;
+    this.settings = { ...this.settings, unchecked_lines: false };
   }
 
   /** Takes a hunk as the next one: counts the lines that it adds, and sees whether its header fits the hunks before it. */
@@ -429,6 +491,13 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     return null;
   }
 }
+
+/** Refuses a hunk of which only what it leaves is in the file. */
+export const maybeMade = ({ hint }: LinesEdit, { first }: MadeHunk): Fault => {
+  const name = hint.hunk?.bounds === null ? 'hunk' : 'chunk';
+  const message = `Its context and removed lines do not occur in the file. What it makes of them does, at line ${first + 1}, so it may be done already, or they may have been there before. Omit this ${name} if it is done, else send its lines exactly as in the file.`;
+  return fault('context_mismatch', message);
+};
 
 const placeAt = ({ before, after }: LinesEdit, first: number): LinePlace => ({
   first,

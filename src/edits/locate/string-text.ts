@@ -170,7 +170,9 @@ export class StringText {
     const [head, tail] = sameEnds(before, after);
     const text = after.slice(head, after.length - tail);
     const cuts = stretches.map(([from, to]): Stretch => [from + head, to - tail]);
-    this.#written = stretchesAfter(this.#written, cuts, text.length, (start, end) => [[start, end]]);
+    this.#written = stretchesAfter(this.#written, cuts, text.length, (start, end) => [
+      [start, end],
+    ]);
     this.#kept = stretchesAfter(this.#kept, stretches, after.length, (start, end) =>
       stretches.length > 1
         ? []

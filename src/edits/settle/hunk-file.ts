@@ -2,7 +2,7 @@
 import type { ToleranceSettings } from '../../shared/formats.js';
 import type { HunkHint, LinesEdit } from '../edit.js';
 import { type LinePlace, mayUse } from '../locate.js';
-import { HunkText } from '../locate/hunk-text.js';
+import { HunkText, type MadeHunk, maybeMade } from '../locate/hunk-text.js';
 import { carryLines } from '../locate/likeness.js';
 import { type Change, ChangeList, changesFrom } from '../text/changes.js';
 import type { SpliceBase } from '../text/codec.js';
@@ -18,6 +18,8 @@ export interface HunksFound {
   readonly index: LineIndex;
   readonly located: readonly { readonly edit: LinesEdit; readonly place: LinePlace }[];
   readonly refusals: readonly { readonly edit: LinesEdit; readonly fault: Fault }[];
+  /** Edits that have been made already. */
+  readonly done: readonly LinesEdit[];
   /** What the places count in if that is not the file's own lines. */
   readonly exact?: SpliceBase;
 }
@@ -44,23 +46,68 @@ interface Located {
   readonly place: LinePlace;
 }
 
+interface Refused {
+  readonly edit: LinesEdit;
+  readonly fault: Fault;
+}
+
 const find = (text: Text, { edits, settings, isKnown }: HunkSearch): HunksFound => {
   const hunks = new HunkText(text, edits, settings, isKnown);
   const located: Located[] = [];
-  const refusals: { edit: LinesEdit; fault: Fault }[] = [];
-  for (const edit of byStatedLine(edits)) {
-    if (refusals.length >= edit.hint.rules.mostRefusals) break;
+  const refusals: Refused[] = [];
+  const made: { readonly edit: LinesEdit; readonly hunk: MadeHunk }[] = [];
+  let added = 0;
+  for (const stated of byStatedLine(edits)) {
+    if (refusals.length >= stated.hint.rules.mostRefusals) break;
+    const edit = movedBy(stated, added);
     const place = hunks.place(edit);
-    if ('code' in place) refusals.push({ edit, fault: place });
+    const hunk = 'code' in place && place.code === 'context_mismatch' ? hunks.made(edit) : null;
+    if (hunk !== null) {
+      made.push({ edit, hunk });
+      hunks.pass(edit);
+      added += edit.after.length - edit.before.length;
+    } else if ('code' in place) refusals.push({ edit, fault: place });
     else located.push({ edit, place });
   }
   located.sort((a, b) => a.place.first - b.place.first);
-  for (let i = 1; i < located.length; i += 1) {
-    const [last, next] = [located[i - 1], located[i]];
-    const fault = last === undefined || next === undefined ? null : overlap(last, next);
-    if (next !== undefined && fault !== null) refusals.push({ edit: next.edit, fault });
-  }
-  return { index: indexOf(text), located, refusals };
+  refusals.push(...overlapsIn([...located, ...made.map(asLocated)]));
+  // A patch states no lines, so without proof its chunks are done if nothing of the file is left to do.
+  const isLeft = located.length + refusals.length > 0;
+  const unsure = made.filter(
+    ({ edit, hunk }) => !hunk.isSure && (isLeft || edit.hint.hunk?.bounds === null),
+  );
+  refusals.push(...unsure.map(({ edit, hunk }) => ({ edit, fault: maybeMade(edit, hunk) })));
+  return { index: indexOf(text), located, refusals, done: made.map(({ edit }) => edit) };
+};
+
+/** Returns a hunk that states its line in a text with so many lines more before it. */
+const movedBy = (edit: LinesEdit, lines: number): LinesEdit => {
+  const { line } = edit.hint;
+  return lines === 0 || line === null
+    ? edit
+    : { ...edit, hint: { ...edit.hint, line: line + lines } };
+};
+
+/** Returns a hunk that has been made as the one that would undo it. */
+const asLocated = ({
+  edit,
+  hunk: { first },
+}: {
+  readonly edit: LinesEdit;
+  readonly hunk: MadeHunk;
+}): Located => {
+  const undoing = reversedHunk(edit);
+  const { before, after } = undoing;
+  return { edit: undoing, place: { first, before, after, tolerances: [], kept: null } };
+};
+
+const overlapsIn = (hunks: readonly Located[]): readonly Refused[] => {
+  const sorted = hunks.toSorted((a, b) => a.place.first - b.place.first);
+  return sorted.slice(1).flatMap((next, i) => {
+    const last = sorted[i];
+    const fault = last === undefined ? null : overlap(last, next);
+    return fault === null ? [] : [{ edit: next.edit, fault }];
+  });
 };
 
 /** The hunks of a diff in the order of the lines that they state, if all state one; those of a patch state none. */
@@ -134,7 +181,7 @@ const findByText = (search: HunkSearch): HunksFound => {
   const { file, edits, isExact, settings } = search;
   const own = file.hasBom === true ? edits.map(withoutBoms) : edits;
   const result = find(file.text ?? NO_TEXT, { ...search, edits: own });
-  const { index, located } = result;
+  const { index, located, done } = result;
   if (result.refusals.length > 0) return result;
   if (!isExact) {
     const isByBytes = index.eol === 'mixed' && edits.some(keepsReturns);
@@ -150,7 +197,7 @@ const findByText = (search: HunkSearch): HunksFound => {
     const tolerances = [...new Set([...place.tolerances, 'line_endings' as const])];
     return { edit, place: { ...place, tolerances } };
   });
-  return { index, located: withEnds, refusals };
+  return { index, located: withEnds, refusals, done };
 };
 
 /** The same places, if all that is quoted occurs there exactly; null: it does not. */
@@ -166,7 +213,7 @@ const inExactLines = ({ file, edits }: HunkSearch, result: HunksFound): HunksFou
   const isExact = located.every(({ place: { before, first } }) =>
     before.every((text, i) => index.is(first + i, text)),
   );
-  return isExact ? { index, located, refusals: [], exact } : null;
+  return isExact ? { index, located, refusals: [], done: result.done, exact } : null;
 };
 
 /** Returns the first base line that the hunk quotes with another end. */

@@ -197,7 +197,12 @@ const impossible = (
 };
 
 type Planned =
-  | { readonly plans: readonly FilePlan[]; readonly tolerances: readonly UsedTolerance[] }
+  | {
+      readonly plans: readonly FilePlan[];
+      readonly tolerances: readonly UsedTolerance[];
+      /** Edits that have been made already. */
+      readonly done: readonly LinesEdit[];
+    }
   | readonly Reason[];
 
 /** Returns the plans of one file, or why it is refused. */
@@ -214,7 +219,7 @@ export const planSection = (
   const { refusal, index, removesLines, rules } = header.hint;
   if (refusal !== null) return [{ ...refusal, path, index }];
   if (target.kind === 'delete' && (!removesLines || isBinary(file)))
-    return { plans: [{ kind: 'delete', path }], tolerances: [] };
+    return { plans: [{ kind: 'delete', path }], tolerances: [], done: [] };
   const isKnown = isKnownBase(from ?? path, context.options);
   const settings = context.options.tolerances;
   const hunkPlaces = findHunks({ file, edits: hunks, settings, isKnown, isExact });
@@ -232,7 +237,7 @@ export const planSection = (
       tolerances.push({ tolerance, path: own, index: edit.hint.index, line: place.first + 1 });
   const result = { target, header, hunkPlaces: hunkPlaces };
   const plans = target.kind === 'delete' ? deletionOf(result) : plansOf(result);
-  return 'code' in plans ? [plans] : { plans, tolerances };
+  return 'code' in plans ? [plans] : { plans, tolerances, done: hunkPlaces.done };
 };
 
 interface Placed {
@@ -284,7 +289,9 @@ export const areApplied = (
     if (hunks.length === 0) return false;
     const looked = header.before === null ? null : lookUp(header.before, context);
     const isThere = looked?.ok === true && looked.file.text !== null;
-    return isThere && !Array.isArray(planSection(section, { ...context, options }, paths, isExact));
+    if (!isThere) return false;
+    const planned = planSection(section, { ...context, options }, paths, isExact);
+    return 'plans' in planned && planned.done.length === 0;
   });
 };
 

@@ -17,6 +17,8 @@ import { contradiction, isTelling, Repeats, skippedAddition, skippedTwice } from
 
 const SAME = '`old_string` and `new_string` are the same';
 const SAME_AND_ABSENT = `${SAME}, and do not occur in the file, so the answer may be for another version of it. Omit this edit if nothing should change here, else send \`old_string\` exactly as in the file.`;
+const PRESENT_UNSURE =
+  '`old_string` does not occur in the file. `new_string` does, but other edits are not applied yet, so it may have been there before. Omit this edit if it is done, else send `old_string` exactly as in the file.';
 const NOT_EMPTY =
   '`old_string` is empty, which creates a file, but the file exists. Quote text of the file.';
 const ABSENT = 'The file does not exist. Leave `old_string` empty to create it.';
@@ -28,6 +30,8 @@ const UNCHECKED =
   'Only a line number says where the text goes, and the tolerance `unchecked_lines` is off. Quote the line before the place as `old_string`, and send it with the new lines as `new_string`.';
 const ON_EARLIER =
   '`old_string` needs text that an earlier edit wrote. Quote the file as it was shown, and join the two edits.';
+
+const INDENT_CHARS = 200; // bound: Characters before a text that are looked at to see that only blanks are before it on its line.
 
 export class TextFile implements FileOfEdits<TextEdit> {
   readonly #path: string;
@@ -97,7 +101,15 @@ export class TextFile implements FileOfEdits<TextEdit> {
   #replace(edit: TextEdit, text: StringText, search: StringSearch): EditOutcome {
     const { before, after } = edit;
     const { tolerances: settings } = this.#options;
-    const textPlaces = locate(edit, search) ?? search.absent(edit);
+    const located = locate(edit, search);
+    if (located === null && isPresent(edit, text))
+      return {
+        kind: 'skipped',
+        code: 'already_present',
+        message: '`old_string` does not occur, but `new_string` does.',
+        absence: isKnownBase(this.#path, this.#options) ? null : PRESENT_UNSURE,
+      };
+    const textPlaces = located ?? search.absent(edit);
     if ('code' in textPlaces) return { kind: 'refused', ...textPlaces };
     const { places, likeness } = textPlaces;
     if (isAdded(edit, places, text)) return skippedAddition();
@@ -211,6 +223,22 @@ export class TextFile implements FileOfEdits<TextEdit> {
     return [{ kind: 'lines', path: this.#path, result: linesOf(this.#text.whole) }];
   }
 }
+
+/**
+ * Are the lines of a new text there once, and those of the old text nowhere? Text that an edit wrote is no sign that this one is done, and
+ * neither is a part of a line, or text that is in the old one as well.
+ */
+const isPresent = ({ before, after, hint }: TextEdit, text: StringText): boolean => {
+  if (hint.everywhere || !isTelling(after) || before.includes(after)) return false;
+  const [place, ...others] = text.find(after, false);
+  if (place === undefined || others.length > 0 || text.holdsWithoutSpace(before)) return false;
+  const { whole } = text;
+  const [from, to] = place;
+  const isWhole =
+    /(?:^|\n)[ \t]*$/.test(whole.slice(Math.max(0, from - INDENT_CHARS), from)) &&
+    (after.endsWith('\n') || to === whole.length || whole[to] === '\n');
+  return isWhole && text.firstOnWritten([place]) === undefined;
+};
 
 /**
  * Is the text that an edit adds before or after its string there already? Text that an edit before this one quotes was there when the

@@ -27,6 +27,12 @@ const run = ({ diff, files = { f: LETTERS }, options, whole }: Case): string =>
 
 const applied: Case[] = [
   { name: 'a hunk at its line', diff: HEAD + HUNK, expected: `f=${AFTER}` },
+  {
+    name: 'one hunk of two that is there already',
+    diff: `${HEAD}${HUNK}@@ -7,2 +7,2 @@\n g\n-h\n+H\n`,
+    files: { f: LETTERS.replace('d', 'D') },
+    expected: 'f=a|b|c|D|e|f|g|H',
+  },
   { name: 'no prefixes', diff: `--- f\n+++ f\n${HUNK}`, expected: `f=${AFTER}` },
   { name: 'mnemonic prefixes', diff: `--- i/f\n+++ w/f\n${HUNK}`, expected: `f=${AFTER}` },
   {
@@ -906,12 +912,6 @@ const refusals: Case[] = [
     files: { f: 'a\nb\nc\n' },
     options: { tolerances: { line_endings: false } },
     expected: 'refused: line_endings',
-  },
-  {
-    name: 'a diff of which one hunk is there already',
-    diff: `${HEAD}${HUNK}@@ -7,2 +7,2 @@\n g\n-h\n+H\n`,
-    files: { f: LETTERS.replace('d', 'D') },
-    expected: 'refused: context_mismatch',
   },
   {
     name: 'a diff that is there but for blanks',
