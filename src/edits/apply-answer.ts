@@ -30,7 +30,8 @@ import type {
 } from './types.js';
 import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
-import { DIALECTS } from './dialects/index.js';
+import { callsIn, DIALECTS } from './dialects/index.js';
+import type { Dialect } from './edit.js';
 import { read, type ReadResponse } from './settle.js';
 import {
   type AnswerFormat,
@@ -99,16 +100,12 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   if (tooLarge !== null) return not('invalid', [tooLarge]);
 
   const offered = decodeOffered(input.files);
-  const { found: markedResponse, readBy } = readerOf(input, offered);
+  const readBy = readerOf(input, offered);
   const response = readBy(options);
-  const refused = withTolerance(
-    input,
-    judge(response, markedResponse, offered, options),
-    (tolerances) => {
-      const tried = { ...options, tolerances };
-      return judge(readBy(tried), markedResponse, offered, tried);
-    },
-  );
+  const refused = withTolerance(input, judge(response, offered, options), (tolerances) => {
+    const tried = { ...options, tolerances };
+    return judge(readBy(tried), offered, tried);
+  });
   const outcome = named(refused, { files: offered, options });
   const isTold = response.edits > 0 && outcome.outcome !== 'truncated';
   return {
@@ -117,46 +114,79 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   };
 };
 
-const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
+/** What a dialect reads, and the marker of the response. */
+type AnswerReading = ReadResponse & {
+  readonly found: FoundMarker;
+  /** The blocks do not have the nonce that the request asked for. */
+  readonly isPlain?: true;
+};
+type ReadBy = (settings: ApplyOptions) => AnswerReading;
+
+/** Reads a response in the requested format, or as calls of another tool whose text is in that format. */
+const readerOf = (input: ApplyAnswerInput, files: FormatContext['files']): ReadBy => {
+  const readOwn = readerIn(DIALECTS[input.format], input, files);
+  let readCalls: ReadBy | null | undefined;
+  return (settings) => {
+    const own = readOwn(settings);
+    if (own.reading.kind !== 'invalid') return own;
+    readCalls ??= callsReader(input, files);
+    const called = readCalls?.(settings);
+    return called === undefined || called.reading.kind === 'invalid' ? own : called;
+  };
+};
+
+/** Returns what reads the calls of a response; null: it has none in another format. */
+const callsReader = (input: ApplyAnswerInput, files: FormatContext['files']): ReadBy | null => {
+  const { text } = withoutThinking(unwrapped(input.answer).text, null, undefined);
+  const format = formatIn(text);
+  const dialect =
+    format === null || format === input.format ? null : callsIn(format, DIALECTS[input.format]);
+  return dialect === null || format === null
+    ? null
+    : readerIn(dialect, { ...input, format }, files);
+};
+
+const readerIn = (
+  dialect: Dialect,
+  { format, answer, options }: ApplyAnswerInput,
+  files: FormatContext['files'],
+): ReadBy => {
   const inner = unwrapped(answer);
   const { text, note, fault } = withoutThinking(inner.text, format, options.nonce);
   const marked = findMarker(format, text, options.nonce);
   const earlier = [inner.note, note].flatMap((one) => one ?? []);
-  const markedResponse = { ...marked, notes: [...earlier, ...marked.notes] };
-  const whole = markedResponse.marker === 'right' && !markedResponse.openFence;
-  const { body, linesBefore, noChange } = markedResponse;
-  return {
-    found: markedResponse,
-    readBy: (settings: ApplyOptions): AnswerReading => {
-      if (fault !== null) return unreadable(fault);
-      const context = { files, options: settings, whole, linesBefore };
-      const withNonce = read(DIALECTS[format], body, context);
-      const mayBePlain = format === 'search-replace' && withNonce.reading.kind === 'invalid';
-      const parsed = (mayBePlain ? readPlainBlocks(body, context) : null) ?? withNonce;
-      if (!holdsNoEdit(parsed.reading)) return parsed;
-      if (noChange === undefined)
-        return { ...parsed, reading: withOther(parsed.reading, format, text) };
-      const notes = [{ code: 'said_unchanged', message: noChange }];
-      return { ...parsed, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
-    },
+  const found = { ...marked, notes: [...earlier, ...marked.notes] };
+  const whole = found.marker === 'right' && !found.openFence;
+  const { body, linesBefore, noChange } = found;
+  return (settings) => {
+    if (fault !== null) return { ...unreadable(fault), found };
+    const context = { files, options: settings, whole, linesBefore };
+    const withNonce = read(dialect, body, context);
+    const mayBePlain = format === 'search-replace' && withNonce.reading.kind === 'invalid';
+    const plain = mayBePlain ? readPlainBlocks(body, context) : null;
+    const parsed: AnswerReading =
+      plain === null ? { ...withNonce, found } : { ...plain, found, isPlain: true };
+    if (!holdsNoEdit(parsed.reading)) return parsed;
+    if (noChange === undefined)
+      return { ...parsed, reading: withOther(parsed.reading, format, text) };
+    const notes = [{ code: 'said_unchanged', message: noChange }];
+    return { ...parsed, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
   };
 };
-/** What a dialect reads, and whether it read blocks without the nonce that the request asked for. */
-type AnswerReading = ReadResponse & { readonly isPlain?: true };
 
 /**
  * Reads blocks of search-replace that end in a bare `END`, as models write them that know the format from elsewhere and pass over the nonce.
  * Null: one of them has the nonce, so a bare `END` may be text of the file; or the blocks do not parse so either.
  */
-const readPlainBlocks = (body: string, context: FormatContext): AnswerReading | null => {
+const readPlainBlocks = (body: string, context: FormatContext): ReadResponse | null => {
   const { nonce, ...options } = context.options;
   if (nonce === undefined || body.includes(`END ${nonce}`)) return null;
   const plain = read(DIALECTS['search-replace'], body, { ...context, options });
-  return plain.reading.kind === 'invalid' ? null : { ...plain, isPlain: true };
+  return plain.reading.kind === 'invalid' ? null : plain;
 };
 
 /** The response of a fault in its thinking has no edits. */
-const unreadable = ({ open, reason }: ThinkingFault): AnswerReading => ({
+const unreadable = ({ open, reason }: ThinkingFault): ReadResponse => ({
   reading: { kind: 'invalid', open, reasons: [reason] },
   files: 0,
   headers: 0,
@@ -205,19 +235,18 @@ const withTolerance = (
 };
 
 const judge = (
-  { reading, files: fileCount, headers, edits, isPlain }: AnswerReading,
-  markedResponse: FoundMarker,
+  { reading, files: fileCount, headers, edits, found, isPlain }: AnswerReading,
   offered: OfferedFiles,
   options: ApplyOptions,
 ): AnswerOutcome => {
-  const marked = isPlain === true ? withPlainNote(markedResponse) : markedResponse;
+  const marked = isPlain === true ? withPlainNote(found) : found;
   const unusable = checkMarker(marked, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);
-  if (markedResponse.stray) return not('invalid', [markedResponse.stray]);
+  if (found.stray) return not('invalid', [found.stray]);
   if (reading.kind === 'refused' && reading.needs !== undefined)
     return { outcome: 'needs_lines', reasons: reading.reasons, needs: reading.needs };
-  const { counts } = markedResponse;
+  const { counts } = found;
   if (
     counts !== undefined &&
     reading.kind === 'plans' &&
@@ -226,7 +255,7 @@ const judge = (
     const message = `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`;
     return not('invalid', [{ code: 'marker_counts', message }]);
   }
-  return makeFiles(reading, offered, options, markedResponse.notes);
+  return makeFiles(reading, offered, options, found.notes);
 };
 
 /** Returns whether the model ended its response by itself, as the API says it. */
@@ -314,6 +343,6 @@ class AskedFiles extends Map<string, ContextFile> {
 export const wantedPaths = (input: ApplyAnswerInput): readonly string[] => {
   if (sizeFault(input.format, input.answer) !== null) return [];
   const requested = new AskedFiles(decodeOffered(input.files));
-  readerOf(input, requested).readBy(input.options);
+  readerOf(input, requested)(input.options);
   return [...requested.missing];
 };

@@ -563,6 +563,82 @@ describe('hunks', () => {
   ]);
 });
 
+describe('calls whose text is in the requested format', () => {
+  const blocks = `------- SEARCH\none();\n=======\ntwo();\n+++++++ REPLACE`;
+  const cline = (path = 'a.js'): string =>
+    `<replace_in_file>\n<path>${path}</path>\n<diff>\n${blocks}\n</diff>\n</replace_in_file>\n`;
+  const diff = hunks('@@ -1,2 +1,2 @@\n-one();\n+two();\n end();');
+  const patch = '*** Begin Patch\n*** Update File: a.js\n@@\n-one();\n+two();\n*** End Patch';
+  const written =
+    '<write_to_file>\n<path>a.js</path>\n<content>\ntwo();\nend();\n</content>\n</write_to_file>\n';
+  const tagged =
+    '<invoke name="str_replace">\n<parameter name="path">a.js</parameter>\n<parameter name="old_str">one();</parameter>\n<parameter name="new_str">two();</parameter>\n</invoke>\n';
+  const twins = { 'a.js': 'one();\nend();\n', 'b.js': 'one();\n' };
+  check([
+    { name: 'blocks', format: 'search-blocks', response: cline(), expected: CHANGED },
+    {
+      name: 'blocks of the file that the call names',
+      format: 'search-blocks',
+      files: { 'a.js': 'one();\nend();\n' },
+      response: cline('c.js'),
+      expected: 'target_absent',
+    },
+    {
+      name: 'blocks in two calls, in a fence',
+      format: 'search-blocks',
+      files: twins,
+      response: fence(cline() + cline('b.js'), 'xml'),
+      expected: { 'a.js': 'two();\nend();\n', 'b.js': 'two();\n' },
+    },
+    {
+      name: 'a diff',
+      format: 'unified-diff',
+      response: `<apply_diff>\n<path>a.js</path>\n<diff>\n${diff}\n</diff>\n</apply_diff>\n`,
+      expected: CHANGED,
+    },
+    {
+      name: 'a patch in JSON',
+      format: 'begin-patch',
+      response: JSON.stringify({ name: 'apply_patch', arguments: { input: patch } }),
+      expected: CHANGED,
+    },
+    { name: 'a whole file', format: 'whole-file', response: written, expected: CHANGED },
+    {
+      name: 'strings in tags',
+      format: 'string-replace',
+      response: tagged,
+      expected: CHANGED,
+    },
+    {
+      name: 'strings in JSON where blocks are requested',
+      format: 'search-blocks',
+      response: string('one()', 'two()'),
+      expected: 'no_edits',
+    },
+    {
+      name: 'a call of another kind next to it',
+      format: 'search-blocks',
+      response: `${cline()}<write_to_file>\n<path>new.js</path>\n<content>\nn();\n</content>\n</write_to_file>\n`,
+      expected: 'find_without_file',
+    },
+  ]);
+  test.each([
+    ['whole-file', 'FILE b.js\ny();\nEND FILE\n', written],
+    ['search-blocks', block('x();', 'y();', 'b.js'), cline()],
+    ['string-replace', `${string('x()', 'y()', 'b.js')}\n`, tagged],
+  ] as const)('%s next to a call is refused', (format, own, call) => {
+    for (const response of [own + call, call + own])
+      expect(outcomeOf({ format, response })).toMatch(
+        /^(?:stray_edit|find_without_file|not_json)$/,
+      );
+  });
+  test('their files are asked for', () => {
+    const options = { requireMarker: false };
+    const input = { format: 'search-blocks', answer: cline(), files: new Map(), options } as const;
+    expect(wantedPaths(input)).toContain('a.js');
+  });
+});
+
 describe('a change of several that is there already', () => {
   const done: Files = { 'a.js': 'ONE\n2\n3\n4\n5\n' };
   const [first, second] = ['@@ -1,2 +1,2 @@\n-one\n+ONE\n 2\n', '@@ -4,2 +4,2 @@\n 4\n-5\n+five\n'];
