@@ -77,7 +77,10 @@ export const PROBLEMS = {
     EXIT.refused,
     'Run `emend recover` to finish or revert the interrupted change, then try again.',
   ),
-  target_binary: spec(EXIT.refused, 'Emend edits text; leave binary files out of `target_files`.'),
+  target_binary: spec(
+    EXIT.refused,
+    'Emend edits text; leave binary files out of `target_files`, or allow a new path with `create`: then a response may rename them.',
+  ),
   target_too_large: spec(EXIT.refused, 'Raise `maxFile_bytes`, or leave the file out.'),
   secret_in_name: spec(EXIT.refused, 'Rename the file, or set `secrets: send`.'),
   target_dirty: spec(

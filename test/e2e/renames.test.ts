@@ -1,5 +1,5 @@
 /** Files that move: by a response, or deleted here and created there. And lines that look like placeholders, which a moved text may hold. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { runDiff } from '../../src/client/index.js';
@@ -71,6 +71,48 @@ EMEND-COMPLETE {{nonce}} 1 1
   expect([s.read('docs/tips.md'), isThere(s, 'got/tips.md')]).toEqual([MOVED, false]);
   expect(renamesIn(s)).toMatch(/^R\d+\tgot\/tips\.md\tdocs\/tips\.md$/);
 });
+
+test('a response renames a binary target byte for byte; the formatter is not run on it', async () => {
+  const answer = `diff --git a/logo.png b/docs/logo.png
+similarity index 100%
+rename from logo.png
+rename to docs/logo.png
+EMEND-COMPLETE {{nonce}} 1 0
+`;
+  const s = await begun({ 'logo.png': LOGO, 'emend.yaml': 'formatCommand: "false {file}"\n' }, [
+    { name: 'move', match: {}, answer },
+  ]);
+  const keys = ['target_files: [logo.png]', 'create: ["docs/**"]', 'commit: true'];
+  const run = await s.start('move.md', job(...keys));
+  const { status, proposal } = await s.settle(run);
+  expect(status.decision).toMatchObject({ reason: 'approval', files: [{ path: 'docs/logo.png' }] });
+  expect(proposal?.findings).toEqual([]);
+  expect((await runDiff(s.emend, run))?.diff).toContain(
+    'rename from logo.png\nrename to docs/logo.png\n',
+  );
+  await s.answer(run, 'approve');
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 1 } });
+  expect(readFileSync(join(s.repo, 'docs/logo.png'))).toEqual(LOGO);
+  expect(isThere(s, 'logo.png')).toBe(false);
+  expect(renamesIn(s)).toBe('R100\tlogo.png\tdocs/logo.png');
+});
+
+long(
+  'a binary target is refused in a format that cannot rename, and its content may not change',
+  async () => {
+    const answer =
+      'diff --git a/logo.png b/logo.png\nBinary files a/logo.png and b/logo.png differ\nEMEND-COMPLETE {{nonce}} 1 0\n';
+    const s = await begun({ 'logo.png': LOGO }, [{ name: 'change', match: {}, answer }]);
+    const keys = ['target_files: [logo.png]', 'create: true'];
+    const whole = await s.start('whole.md', job(...keys, 'format: whole-file'));
+    expect(await s.end(whole)).toMatchObject({
+      outcome: 'refused',
+      problem: { code: 'target_binary' },
+    });
+    const run = await s.start('change.md', job(...keys));
+    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'attempts_exhausted' });
+  },
+);
 
 long(
   'without `create` a rename is refused, and a move that is skipped leaves the file',

@@ -152,8 +152,12 @@ const textOf = ({ bytes, encoding }: FileBytes): engine.Text | null => {
   const decoded = bytes === null ? null : engine.decodeFile(bytes, encoding ?? undefined);
   return decoded?.ok === true ? decoded.text : null;
 };
-const textsOf = (files: readonly FileBytes[]) =>
-  files.map((file) => ({ path: file.path, text: textOf(file) }));
+const textsOf = (files: readonly FileBytes[]): readonly prompts.PromptFile[] =>
+  files.map((file) => {
+    const text = textOf(file);
+    const binary_bytes = file.bytes === null || text !== null ? undefined : file.bytes.length;
+    return { path: file.path, text, ...(binary_bytes === undefined ? {} : { binary_bytes }) };
+  });
 
 const outlineOf = (file: FileBytes, syntax: engine.Syntax): engine.Outline =>
   syntax.outline(file.path, textOf(file)?.lines ?? []);

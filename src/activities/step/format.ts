@@ -34,7 +34,12 @@ export async function formatted(
   const { formatCommand: command, env, sandbox: settings } = snapshot.config;
   if (command === null) return { changes, findings: [] };
   const whyRun = whyProtected(snapshot.config.protected);
-  const toFormat = changes.filter(({ result, path }) => result !== null && whyRun(path) === null);
+  const binaryFiles = new Set(
+    snapshot.targets.flatMap(({ base, isBinary }) => (isBinary === true && base ? [base.ref] : [])),
+  );
+  const toFormat = changes.filter(
+    ({ result, path }) => result !== null && !binaryFiles.has(result.ref) && whyRun(path) === null,
+  );
   const unformatted = changes.filter(
     ({ result, path }) => result !== null && whyRun(path) !== null,
   );

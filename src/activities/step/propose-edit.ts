@@ -378,7 +378,7 @@ async function toResult(
       );
       const fallback = nextFallback({
         format: input.format,
-        isNew: targets[0]?.base === null,
+        isNew: targets[0]?.base === null || targets[0]?.isBinary === true,
         bucket: targets[0]?.bucket ?? 'A',
         outputBudget_tokens: wanted.outputBudget_tokens,
         maxOutputBudget_tokens: most,

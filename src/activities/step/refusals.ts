@@ -144,7 +144,7 @@ export async function repairOf(
 
 export interface FallbackState {
   readonly format: Format;
-  /** The file does not exist yet: there is nothing that a terser format could refer to. */
+  /** The file does not exist yet, or is no text: there is nothing that a terser format could refer to. */
   readonly isNew: boolean;
   /** Size class of the file; of a call for several files, that of the first. */
   readonly bucket: Bucket;
@@ -188,9 +188,16 @@ export function nextFormat(
     snapshot,
     model,
   }: { readonly snapshot: Pick<Snapshot, 'config' | 'limits'>; readonly model: string },
-  { format: own, base, lines, bytes }: Pick<SnapshotTarget, 'format' | 'base' | 'lines' | 'bytes'>,
+  {
+    format: own,
+    base,
+    lines,
+    bytes,
+    isBinary,
+  }: Pick<SnapshotTarget, 'format' | 'base' | 'lines' | 'bytes' | 'isBinary'>,
   format: Format,
 ): Format | null {
+  if (isBinary === true) return null;
   const { config, limits } = snapshot;
   const isShort =
     lines <= (limits.maxLinesFullFile ?? Infinity) &&

@@ -36,6 +36,8 @@ export interface SnapshotTarget extends Omit<Target, 'isNew'> {
   readonly newFileEol: '\n' | '\r\n';
   /** A new file that a model named; absent: the job does, or it is there. */
   readonly made?: true;
+  /** The file is no text: a response may rename it, and no prompt shows its content, so its size counts as 0. Absent: it is text. */
+  readonly isBinary?: true;
 }
 export interface TextRef {
   readonly path: string;
@@ -146,18 +148,22 @@ export async function snapshotTarget(options: {
   const bytes = await readGiven(target.realPath);
   const encoding = encodingOf(config, path) ?? null;
   const facts = await ports.edits.run('describe', { path, bytes, encoding }, signal);
-  if (!deletes) needText(path, bytes, facts);
+  // What a response may rename need not be text.
+  const mayMove = (config.create ?? false) !== false;
+  const isBinary = facts.binary && !deletes;
+  if (!deletes && !(isBinary && mayMove)) needText(path, bytes, facts);
   const ref = await ports.blobs.put(bytes);
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.
     path: target.target,
     base: { ref, mode: target.mode },
     sha: ref.slice('sha256:'.length),
-    bytes: bytes.length,
-    lines: facts.lines,
+    bytes: isBinary ? 0 : bytes.length,
+    lines: isBinary ? 0 : facts.lines,
     encoding,
     newFileEol: (config.create ? (await options.eols()).get(path) : null) ?? '\n',
     ...(deletes ? { deletes } : {}),
+    ...(isBinary ? { isBinary } : {}),
   };
 }
 

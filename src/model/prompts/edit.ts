@@ -133,7 +133,7 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
     oneFile: input.files.length === 1 && (input.create ?? false) === false,
     notDone: input.instructions.includes(UNFINISHED_ASKED),
   };
-  const system = withCreate(systemText(form, allowed), input.create ?? false);
+  const system = withCreate(systemText(form, allowed), input.create ?? false, form);
   const rules = shows.rulesText(input.rules, input.hints);
   const task = taskText(input);
   const again = againText(input);

@@ -14,6 +14,8 @@ export interface PromptFile {
   readonly path: string;
   /** Null: the file does not exist yet and shall be created. */
   readonly text: Text | null;
+  /** Size of a file that is no text, of which only the path may change; absent: it is text, or does not exist. */
+  readonly binary_bytes?: number;
   /** What says which of its lines matter; absent: the hints of all. */
   readonly hints?: string;
 }
@@ -96,10 +98,12 @@ export const fileTokens = ({ text }: PromptFile, form: Showing): number =>
   );
 
 function shown(
-  { path, text }: PromptFile,
+  { path, text, binary_bytes }: PromptFile,
   form: Showing,
   ranges: readonly LineRange[] | undefined,
 ): string {
+  if (binary_bytes !== undefined)
+    return `## ${path} (a binary file of ${binary_bytes} bytes: it may be renamed, its content may not change)\n`;
   if (text === null) return `## ${path} (does not exist yet; create it)\n`;
   const count = text.lines.length;
   if (count === 0) return `## ${path} (an empty file)\n`;

@@ -6,9 +6,9 @@ import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK, LISTING_LEGEND } from '../../edits
 
 /** What every format says of files that were not offered. */
 const NO_OTHER_FILES = 'Do not create files that are not listed as files to edit.';
-/** With what stands there where an answer may create some. */
-export const withCreate = (system: string, create: Create): string => {
-  const may = `Where the task needs a file that does not exist yet, create it in the same answer, though it is not listed${system.includes('`append`') ? ' (one `append` holds all its lines)' : ''}.${wherePlaced(create)} Change no other file that is not listed.`;
+/** With what stands there where an answer may create some, and rename those that are listed. */
+export const withCreate = (system: string, create: Create, { rename }: Form): string => {
+  const may = `Where the task needs a file that does not exist yet, create it in the same answer, though it is not listed${system.includes('`append`') ? ' (one `append` holds all its lines)' : ''}.${wherePlaced(create)} Change no other file that is not listed.${rename === null ? '' : ` ${rename}`}`;
   return create === false ? system : system.replace(NO_OTHER_FILES, () => may);
 };
 
@@ -30,6 +30,8 @@ export interface Form {
   readonly shows: 'plain' | 'checked';
   /** Does every answer repeat the whole file? Then windows make no sense. */
   readonly needsWholeFile: boolean;
+  /** How an answer renames a listed file, where it may create the new path; null: this format cannot. */
+  readonly rename: string | null;
   /** The system prompt's part: grammar and example, with the word NONCE for the nonce. */
   readonly grammar: (allowed: Allowed) => string;
   /** The end of the last message. The nonce stands here and nowhere else; the last word of 8 hex digits is the nonce. */
@@ -61,6 +63,7 @@ export const FORMS: Readonly<Record<Format, Form>> = {
   'whole-file': {
     shows: 'plain',
     needsWholeFile: true,
+    rename: null,
     grammar:
       () => `Form of the answer: whole files. For each file that changes, and for each new file:
 - a line \`FILE <path> NONCE\`,
@@ -93,6 +96,8 @@ ${markerLine(nonce, '1', '1')}`,
   },
   'unified-diff': {
     ...wholeOrWindows,
+    rename:
+      'To rename a listed file, write the lines `diff --git a/<path> b/<new path>`, `rename from <path>` and `rename to <new path>`; its `---`, `+++` and hunks follow only where its text changes too.',
     grammar: ({
       oneFile,
     }) => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
@@ -124,6 +129,7 @@ ${markerLine(nonce, '1', '1')}`,
   'structured-edit': {
     shows: 'checked',
     needsWholeFile: false,
+    rename: null,
     grammar: (allowed) => `Form of the answer: one JSON object of operations on lines.
 ${LISTING_LEGEND}
 The check is made of the line and its neighbours: quote both as one string,
@@ -160,6 +166,7 @@ Answer:
   },
   'search-replace': {
     ...wholeOrWindows,
+    rename: null,
     grammar: () => `Form of the answer: blocks that find whole lines and replace them. Each block is
 - a line \`FILE: <path>\`,
 - a line \`FIND:\`, then one or more whole lines copied exactly from the file, character by character, indentation too,

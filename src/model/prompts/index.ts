@@ -14,7 +14,12 @@ export {
   readBrief,
 } from './pick.js';
 export { buildPickRequest, candidateList, PICK_LIST_TOKENS, pickSchema } from './pick.js';
-export { CHARS_PER_TOKEN, CHECKED_LINE_HEAD_CHARS, showSignatures } from './files.js';
+export {
+  CHARS_PER_TOKEN,
+  CHECKED_LINE_HEAD_CHARS,
+  type PromptFile,
+  showSignatures,
+} from './files.js';
 export { bounded, type BuiltRequest, fenced, type OpenRequest } from './blocks.js';
 export {
   type EditPrompt,

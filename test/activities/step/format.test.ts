@@ -53,6 +53,7 @@ const format = async (place: Place, command: string, changes: readonly FileChang
   const sandbox = place === 'no sandbox' ? 'off' : SANDBOX_ON;
   const config = { formatCommand: command, env: [], sandbox, protected: [] };
   const snapshot = {
+    targets: [],
     stepKey: 'step',
     workspace: join(base, 'link'),
     config,

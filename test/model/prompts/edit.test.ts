@@ -399,6 +399,16 @@ test('a job that asks what is left undone is told where to say it', () => {
   expect(system('1. Write it')).toContain('Nothing before the answer, nothing after it.');
 });
 
+test('a binary file is named, and nothing of it is shown', () => {
+  const file = { path: 'logo.png', text: null, binary_bytes: 1234 };
+  const prompt = buildEditRequest(full({ format: 'unified-diff', files: [file], create: true }));
+  const text = allText(prompt.request(NONCE));
+  expect(text).toContain(
+    '## logo.png (a binary file of 1234 bytes: it may be renamed, its content may not change)\n',
+  );
+  expect(text).toContain('`rename from <path>`');
+});
+
 test.each(FORMATS)(
   '%s: where files may be created nothing forbids it, and the rest is as it was',
   (format) => {
@@ -406,11 +416,13 @@ test.each(FORMATS)(
       allText(buildEditRequest(full({ format, ...changes })).request(NONCE));
     const [plain, created] = [text({}), text({ create: ['docs/**'] })];
     const may =
-      /Where the task needs a file that does not exist yet, create it[^\n]*docs\/\*\*\. Change no other file that is not listed\./;
+      /Where the task needs a file that does not exist yet, create it[^\n]*docs\/\*\*\. Change no other file that is not listed\.(?<rename> To rename a listed file, [^\n]*)?/;
     expect(created).not.toContain('Do not create');
     expect(created.replace(may, 'Do not create files that are not listed as files to edit.')).toBe(
       plain,
     );
     expect(text({ create: false })).toBe(plain);
+    // The others have no words for a rename.
+    expect(may.exec(created)?.groups?.rename !== undefined).toBe(format === 'unified-diff');
   },
 );

@@ -1,6 +1,7 @@
 /** Sizes the targets of a step, and chooses by their size the model, the output budget, and the format of each. */
 import * as jobs from '../../../documents/job/index.js';
 import type { Limits } from '../../../shared/limits.js';
+import { fail } from '../../../shared/problems.js';
 import { eolsForNewFiles } from '../../../workspace/files/index.js';
 import { edited, snapshotTarget, type SizedTarget, type SnapshotTarget } from '../snapshot.js';
 import { once, type PreflightContext } from './context.js';
@@ -43,7 +44,10 @@ export async function routeTargets(
   const newFiles = context.input.made ?? [];
   const targets = sizedTargets.map((file): SnapshotTarget => {
     const isNew = file.base === null;
-    const choice = jobs.chooseFormat({ ...file, isNew, job, config: { formats }, limits });
+    const choice =
+      file.isBinary === true
+        ? formatOfBinary(file.path, job, formats)
+        : jobs.chooseFormat({ ...file, isNew, job, config: { formats }, limits });
     const isNamedByModel = isNew && newFiles.includes(file.path);
     return {
       ...file,
@@ -63,6 +67,22 @@ export async function routeTargets(
     limits,
     outputBudget_tokens,
   };
+}
+
+/** Returns the format in which a binary file can be renamed. Throws ProblemError `target_binary` if the job or `emend.yaml` rules it out. */
+function formatOfBinary(
+  path: string,
+  job: jobs.Job,
+  formats: ReturnType<typeof jobs.formatsOf>,
+): Pick<SnapshotTarget, 'format' | 'bucket'> {
+  const format = 'unified-diff';
+  const { forced } = jobs.jobFormatPolicy(job);
+  if (forced === null ? formats[format] : forced === format) return { format, bucket: 'A' };
+  return fail(
+    'target_binary',
+    `${path} is a binary file, which can only be renamed, and ${forced === null ? '`emend.yaml` switches `unified-diff` off' : `the format \`${forced}\` cannot rename a file`}.`,
+    `Rename it in a job with \`format: ${format}\`.`,
+  );
 }
 
 /** Keeps the bytes of the targets. Throws ProblemError for one that cannot be edited. */
