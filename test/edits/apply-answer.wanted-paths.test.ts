@@ -34,6 +34,12 @@ test.each<[string, AnswerFormat, string, string[]]>([
   ],
   ['a diff without its prefixes', 'unified-diff', DIFF, ['x']],
   ['a diff whose sides have the same name', 'unified-diff', DIFF.replace('b/x', 'a/x'), ['a/x']],
+  [
+    'the file of a hunk in a fence of its own, and words that may be paths',
+    'unified-diff',
+    `\`\`\`diff\n${DIFF}\`\`\`\n\nAnd:\n\n\`\`\`diff\n@@ -4 +4 @@\n-a\n+b\n\`\`\`\n`,
+    ['And', 'And:', 'diff', 'x'],
+  ],
   ['nothing of what cannot be read', 'structured-edit', '{"operations": 3}', []],
 ])('%s', (_name, format, answer, paths) => {
   expect(wanted(format, answer)).toEqual(paths);

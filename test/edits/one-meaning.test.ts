@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { lineCheck } from '../../src/edits/listing.js';
 import { applyAnswer, wantedPaths } from '../../src/edits/apply-answer.js';
 import { detectFormat } from '../../src/edits/response.js';
 import type { AnswerFormat } from '../../src/shared/formats.js';
@@ -796,9 +797,12 @@ describe('a number that fits one of its contexts is not moved by the other', () 
       expected: 'context_mismatch',
     },
   ]);
-  test('a check behind a colon is read', () => {
-    const response = operation({ type: 'replace', line: '1:abc', content: 'two();\n' });
-    expect(outcomeOf({ format: 'structured-edit', response })).toBe('check_mismatch');
+  test.each([
+    [`1:${lineCheck(undefined, 'one();', 'end();')}`, CHANGED],
+    ['1:abc', 'check_mismatch'],
+  ])('a check behind a colon is read: %s', (line, expected) => {
+    const response = operation({ type: 'replace', line, content: 'two();\n' });
+    expect(outcomeOf({ format: 'structured-edit', response })).toEqual(expected);
   });
 });
 

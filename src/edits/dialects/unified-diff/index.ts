@@ -101,6 +101,12 @@ class DiffReader extends AnswerReader {
   edits = 0;
   /** The last hunk's counts were right. */
   #counted = true;
+  /**
+   * A hunk that is whole has fewer lines than its header states. So the counts of this response do not tell that its last hunk is cut, if its
+   * last line has an end.
+   */
+  #hasShortHunk = false;
+  readonly #isEnded: boolean;
   #prose = false;
   /** The lines after the last closing fence are prose. */
   #inProse = false;
@@ -113,6 +119,7 @@ class DiffReader extends AnswerReader {
 
   constructor(body: string, context: ParseContext) {
     super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
+    this.#isEnded = body.endsWith('\n');
     const isTransport = Array.from(this.returned).every(
       (returned, line) => returned === 1 || line === this.lines.length - 1,
     );
@@ -300,12 +307,13 @@ class DiffReader extends AnswerReader {
         { ...this.#answer, returned: file.from === null ? this.#returnedOfNew : this.returned },
         this.lineIndex,
         this.outside.fences.open,
-        this.context.whole === true,
+        this.context.whole === true || (this.#hasShortHunk && this.#isEnded),
       );
       if (!read.ok) return this.invalid(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
       this.edits++;
       this.#counted = !hasWrongCounts(read.hunk);
+      this.#hasShortHunk ||= isShort(read.hunk);
       this.lineIndex = read.next;
       this.#gap = 'none';
       let next = afterBlank(this.lines, this.lineIndex);

@@ -33,6 +33,12 @@ const applied: Case[] = [
     files: { f: LETTERS.replace('d', 'D') },
     expected: 'f=a|b|c|D|e|f|g|H',
   },
+  {
+    name: 'a last hunk that is short of its counts, as one before it that is whole',
+    diff: `${HEAD}@@ -3,5 +3,5 @@\n c\n-d\n+D\n e\n--- a/g\n+++ b/g\n@@ -1,1 +1,3 @@\n x\n+y\n`,
+    files: { f: LETTERS, g: 'x\n' },
+    expected: `f=${AFTER}; g=x|y; [counts counts]`,
+  },
   { name: 'no prefixes', diff: `--- f\n+++ f\n${HUNK}`, expected: `f=${AFTER}` },
   { name: 'mnemonic prefixes', diff: `--- i/f\n+++ w/f\n${HUNK}`, expected: `f=${AFTER}` },
   {
@@ -1026,6 +1032,12 @@ const invalid: Case[] = [
   {
     name: 'a cut hunk',
     diff: `${HEAD}@@ -3,3 +3,3 @@\n c\n-d\n`,
+    expected: 'invalid open: cut_hunk',
+  },
+  {
+    name: 'a last hunk that is short as one before it, and whose last line is cut',
+    diff: `${HEAD}@@ -3,5 +3,5 @@\n c\n-d\n+D\n e\n--- a/g\n+++ b/g\n@@ -1,1 +1,3 @@\n x\n+y`,
+    files: { f: LETTERS, g: 'x\n' },
     expected: 'invalid open: cut_hunk',
   },
   {
