@@ -28,6 +28,9 @@ import { symbolPlacer } from './symbol.js';
 
 type Found = RangePlace | Fault | null;
 
+/** One list for all edits whose quotes are exact. */
+const NO_TOLERANCES: RangePlace['tolerances'] = [];
+
 export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
   readonly settings: ToleranceSettings | undefined;
   readonly #lines: LineIndex;
@@ -89,7 +92,8 @@ export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
         LEVELS.indexOf(on) >= LEVELS.indexOf(level),
     );
     if (used === undefined) return mismatch(claim, edit, lines, []);
-    const place = { from: claim.from, to: last, tolerances: used === 'exact' ? [] : [used] };
+    const tolerances = used === 'exact' ? NO_TOLERANCES : [used];
+    const place = { from: claim.from, to: last, tolerances };
     const doubt = this.#doubt(claim);
     if (doubt === null) return place;
     if (mayUse(edit, 'unchecked_lines', this.settings))

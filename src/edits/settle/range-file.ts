@@ -37,7 +37,7 @@ export const settleRanges = (
     const { index, rules } = edit.hint;
     if (refusals.length >= rules.mostRefusals) break;
     const place = repeats.refusal(edit) ?? locate(edit, text) ?? text.absent(edit);
-    const settled = 'code' in place ? place : checked({ ...place, edit }, file, lines, path);
+    const settled = 'code' in place ? place : checked(locatedAt(place, edit), file, lines, path);
     if ('code' in settled) {
       refusals.push({ edit, fault: settled });
       continue;
@@ -52,6 +52,14 @@ export const settleRanges = (
   const plans: FilePlan[] = [{ kind: 'lines', path, changes: changesOf(located) }];
   return { plans, tolerances, notes, refusals };
 };
+
+// Named one by one: there may be tens of thousands of them.
+const locatedAt = ({ from, to, tolerances }: RangePlace, edit: RangeEdit): Located => ({
+  from,
+  to,
+  tolerances,
+  edit,
+});
 
 /** Finds edits that add the same lines to the same place. */
 class AddedLines {

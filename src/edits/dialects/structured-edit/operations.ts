@@ -218,14 +218,16 @@ const pathOf = (item: Fields, kind: Kind, only: string | null): string => {
   const path = text(item, key) ?? only;
   if (path === null || path === '')
     throw new OperationFault('missing_key', `The ${kind} operation needs \`file_path\`.`);
-  return path;
+  // Each operation has a string of its own, which would stay as long as its edit.
+  return path === only ? only : path;
 };
 
 const linesOf = (item: Fields, kind: Kind): RangeHint['lines'] => {
   if (kind === 'append' || kind === 'prepend') return null;
   const [first, last] =
     kind === 'insert' || isGiven(item, 'line') ? ['line', 'line'] : ['start_line', 'end_line'];
-  const [start, end] = [quotedLine(item, first), quotedLine(item, last)];
+  const start = quotedLine(item, first);
+  const end = item[first] === item[last] ? start : quotedLine(item, last);
   if (start.line > end.line)
     throw new OperationFault(
       'wrong_range',
@@ -269,11 +271,15 @@ const text = (item: Fields, key: string): string | null => {
 };
 
 /** Adjacent lines; an empty string quotes nothing. */
-const context = (item: Fields, key: string): readonly string[] =>
-  answerLines(text(item, key) ?? '');
+const context = (item: Fields, key: string): readonly string[] => linesIn(text(item, key) ?? '');
+
+const NO_TEXT: readonly string[] = [];
+/** Returns the lines of a text. The copy is as long as they are: a list that grew has room for 16 more, in each of ten thousand edits. */
+const linesIn = (value: string): readonly string[] =>
+  value === '' ? NO_TEXT : answerLines(value).slice();
 
 const content = (item: Fields, kind: Kind): readonly string[] => {
-  if (kind === 'delete') return [];
+  if (kind === 'delete') return NO_TEXT;
   const value = text(item, 'content');
   if (value === null)
     throw new OperationFault('missing_key', `The ${kind} operation needs \`content\`.`);
@@ -282,7 +288,7 @@ const content = (item: Fields, kind: Kind): readonly string[] => {
       'empty_content',
       `The \`content\` of ${kind} is empty; \`"\\n"\` is one empty line.`,
     );
-  return answerLines(value);
+  return linesIn(value);
 };
 
 /** `1200`, `"1200"`, or `"1200kef"` as the listing shows it, also `"1200:kef"`. */
