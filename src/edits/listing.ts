@@ -4,7 +4,9 @@
  *
  * A tab is shown as `→` and the tab itself, so that it can be told from blanks; a file that has this pair of its own is shown as it is.
  */
-import { type Text, indexOf, type LineIndex } from './text/lines.js';
+import type { Change } from './text/changes.js';
+import { type Text, indexOf, type LineIndex, NO_LINES } from './text/lines.js';
+import type { Reason } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 const WINDOW_NAMED_LINES = 20; // bound: Of a long file the lines are shown round a line that the task names,
@@ -212,4 +214,33 @@ const wordsOf = (hints: string): readonly string[] => {
     0,
     WINDOW_WORDS,
   );
+};
+
+// New text that was copied from a listing, with its numbers and checks.
+
+/** `12kef| text`, as a prompt lists a line. */
+const LISTED = /^\s*(\d+)([a-z]{3})\|(?: |$)/;
+
+/** A new line with number and check: where all lines have them, or they are those of the file's own listing. */
+const listedLine = ({ lines }: Change, base: LineIndex): string | undefined => {
+  const listed = lines.filter((line) => LISTED.test(line));
+  if (lines.every((line) => LISTED.test(line) || line.trim() === '')) return listed[0];
+  return listed.find(
+    (line) => checkAt(base, Number(LISTED.exec(line)?.[1])) === LISTED.exec(line)?.[2],
+  );
+};
+
+/** Lines with the numbers and checks of a listing, unless the file has such lines. */
+export const listingReasons = (
+  path: string,
+  text: Text | null,
+  changes: readonly Change[],
+): Reason[] => {
+  const base = text === null ? NO_LINES : indexOf(text);
+  const listed = changes
+    .map((change) => listedLine(change, base))
+    .find((line) => line !== undefined);
+  if (listed === undefined || base.all.some((line) => LISTED.test(line))) return [];
+  const message = `The new text of ${path} has the listing's numbers and checks: ${JSON.stringify(listed.slice(0, 100))}. Send only the text behind "| ".`;
+  return [{ code: 'listing', path, message }];
 };

@@ -114,6 +114,7 @@ class Settlement {
 
   /** Takes the edits of dialects that name each file once, with all that becomes of it. Returns the number of files. */
   takeSections(edits: readonly Edit[]): number {
+    if (edits.length === 0) return 0;
     const sections = fileSectionsOf(edits);
     const usable = sections.flatMap((section) => (section.kind === 'file' ? [section] : []));
     const isExact = isExactResponse(edits);

@@ -4,6 +4,7 @@ import {
   windowedListing,
   lineCheck,
   listing,
+  listingReasons,
   mergeRanges,
   WINDOW_HEAD_LINES,
   WINDOW_TAIL_LINES,
@@ -257,4 +258,15 @@ describe('windows', () => {
     expect(numbers).toEqual(seen);
     expect(numbers).toEqual(expect.arrayContaining([10, 20]));
   });
+});
+
+test('lines as a listing shows them are refused, unless all do not look so, or the file has such lines', () => {
+  const codes = (base: string[], ...lines: string[]) =>
+    listingReasons('f', { lines: base, ends: base.map(() => '\n') }, [
+      { from: 0, to: 1, lines },
+    ]).map(({ code }) => code);
+  expect(codes(['a'], '1kef| x', '', '2afz|')).toEqual(['listing']);
+  expect(codes(['a'], '1kef| x', 'y')).toEqual([]);
+  expect(codes(['7aaa| a'], '1kef| x')).toEqual([]);
+  expect(codes(['a'], '1:k3| x')).toEqual([]);
 });

@@ -4,11 +4,7 @@
  * In the middle of FIND one is the tolerance `elision`. FIND then is two parts, which must stand in exactly one place each way: one head, and
  * one tail below it. What stands between them goes.
  */
-import { checkAt } from '../listing.js';
-import type { Change } from '../text/changes.js';
 import { MARKDOWN_LIKE } from '../text/fence.js';
-import { indexOf, type LineIndex, NO_LINES, type Text } from '../text/lines.js';
-import type { Reason } from '../types.js';
 
 /** What comments begin and end with, in the languages that models write. */
 const COMMENT = /^\s*(\/\/+|\/\*+|\*|#+|--|;+|%+|<!--|\{\/\*|"""|''')\s*/;
@@ -95,33 +91,6 @@ export const isElision = (path: string, line: string, lost: number): boolean =>
 /** A heading or an item of Markdown is no comment. */
 const isItem = (path: string, line: string): boolean =>
   MARKDOWN_LIKE.test(path) && /^\s*[#*]+\s/.test(line) && !/\.{3}|…/.test(line);
-
-/** `12kef| text`, as a prompt lists a line. */
-const LISTED = /^\s*(\d+)([a-z]{3})\|(?: |$)/;
-
-/** A new line with number and check: where all lines have them, or they are those of the file's own listing. */
-const listedLine = ({ lines }: Change, base: LineIndex): string | undefined => {
-  const listed = lines.filter((line) => LISTED.test(line));
-  if (lines.every((line) => LISTED.test(line) || line.trim() === '')) return listed[0];
-  return listed.find(
-    (line) => checkAt(base, Number(LISTED.exec(line)?.[1])) === LISTED.exec(line)?.[2],
-  );
-};
-
-/** Lines with the numbers and checks of a listing, unless the file has such lines. */
-export const listingReasons = (
-  path: string,
-  text: Text | null,
-  changes: readonly Change[],
-): Reason[] => {
-  const base = text === null ? NO_LINES : indexOf(text);
-  const listed = changes
-    .map((change) => listedLine(change, base))
-    .find((line) => line !== undefined);
-  if (listed === undefined || base.all.some((line) => LISTED.test(line))) return [];
-  const message = `The new text of ${path} has the listing's numbers and checks: ${JSON.stringify(listed.slice(0, 100))}. Send only the text behind "| ".`;
-  return [{ code: 'listing', path, message }];
-};
 
 const ELIDED =
   /^\s*(?:\/\/+|#+|--|;+|%+|\/\*+|<!--|\{\/\*)?\s*(?:\.{3}|\u2026)(?:[^\n]{0,80}(?:\.{3}|\u2026))?\s*(?:\*\/\}?|-->)?\s*$/;

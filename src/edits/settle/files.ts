@@ -5,7 +5,7 @@ import { indexOf, indexOfLines, type LineIndex, NO_LINES, type Text } from '../t
 import { quotesItsBom, spliced, type Spliced } from '../text/to-splices.js';
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { listingReasons } from '../locate/elision.js';
+import { listingReasons } from '../listing.js';
 import { toleranceOn } from '../locate/likeness.js';
 import { type GuardedFile, guardFindings } from '../guards/index.js';
 import { checkPath, type LookedUp, lookUp, lookUpWhole, pathsThere } from '../paths.js';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { elisionFindings } from '../../../src/edits/guards/elision.js';
 import { viewOf } from '../../../src/edits/guards/view.js';
-import { listingReasons, placeElided, splitElided } from '../../../src/edits/locate/elision.js';
+import { placeElided, splitElided } from '../../../src/edits/locate/elision.js';
 import type { Change } from '../../../src/edits/text/changes.js';
 import { indexOfLines } from '../../../src/edits/text/lines.js';
 
@@ -232,15 +232,5 @@ describe('in new text', () => {
     expect(['a.conf', 'a.json', 'Makefile', 'a.py', 'a.yaml', 'a.md', 'a'].map(inFile)).toEqual([
       1, 1, 1, 0, 0, 0, 0,
     ]);
-  });
-  test('lines as a listing shows them are refused, unless all do not look so, or the file has such lines', () => {
-    const codes = (base: string[], ...lines: string[]) =>
-      listingReasons('f', { lines: base, ends: base.map(() => '\n') }, [
-        { from: 0, to: 1, lines },
-      ]).map(({ code }) => code);
-    expect(codes(['a'], '1kef| x', '', '2afz|')).toEqual(['listing']);
-    expect(codes(['a'], '1kef| x', 'y')).toEqual([]);
-    expect(codes(['7aaa| a'], '1kef| x')).toEqual([]);
-    expect(codes(['a'], '1:k3| x')).toEqual([]);
   });
 });
