@@ -1,7 +1,7 @@
 /** The full snapshot that preflight takes and every later activity reads: a JSON blob, never in history. */
 import { encodingOf, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
-import { ProblemError, fail } from '../../shared/problems.js';
+import { type Problem, ProblemError, fail } from '../../shared/problems.js';
 import {
   pointerProblem,
   sparseProblem,
@@ -122,7 +122,7 @@ export const guardSettings = async (
 
 export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudget_tokens'>;
 
-export async function snapshotTarget(options: {
+interface TargetOptions {
   readonly ports: ActivityPorts;
   readonly workspace: string;
   readonly path: string;
@@ -134,24 +134,19 @@ export async function snapshotTarget(options: {
   readonly siblings: () => Promise<readonly string[]>;
   readonly eols: () => Promise<ReadonlyMap<string, '\n' | '\r\n'>>;
   readonly signal: AbortSignal;
-}): Promise<SizedTarget> {
+}
+
+export async function snapshotTarget(options: TargetOptions): Promise<SizedTarget> {
   const { ports, workspace, path, config, limits, deletes, signal } = options;
   const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
-  if (!found.ok) {
-    if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
-    const outside = isAbsent(found.problem) ? sparseProblem(path, await options.siblings()) : null;
-    if (outside !== null) throw new ProblemError(outside);
-    const newFileEol = (await options.eols()).get(path) ?? '\n';
-    return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
-  }
+  if (!found.ok) return absentTarget(options, found.problem);
   const target = found.value;
   const bytes = await readGiven(target.realPath);
   const encoding = encodingOf(config, path) ?? null;
   const facts = await ports.edits.run('describe', { path, bytes, encoding }, signal);
   // What a response may rename need not be text.
-  const mayMove = (config.create ?? false) !== false;
   const isBinary = facts.binary && !deletes;
-  if (!deletes && !(isBinary && mayMove)) needText(path, bytes, facts);
+  if (!deletes && !(isBinary && mayRename(config))) needText(path, bytes, facts);
   const ref = await ports.blobs.put(bytes);
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.
@@ -166,6 +161,21 @@ export async function snapshotTarget(options: {
     ...(isBinary ? { isBinary } : {}),
   };
 }
+
+/** Returns a target that does not exist yet. Throws ProblemError if it cannot be created. */
+async function absentTarget(
+  { path, siblings, eols }: TargetOptions,
+  problem: Problem,
+): Promise<SizedTarget> {
+  if (problem.code !== 'target_missing') throw new ProblemError(problem);
+  const outside = isAbsent(problem) ? sparseProblem(path, await siblings()) : null;
+  if (outside !== null) throw new ProblemError(outside);
+  const newFileEol = (await eols()).get(path) ?? '\n';
+  return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
+}
+
+/** May a response rename its targets to any path? */
+const mayRename = ({ create }: ProjectConfig): boolean => (create ?? false) !== false;
 
 /** Throws ProblemError `target_binary` where the bytes are not a text, or not that of the file. */
 const needText = (

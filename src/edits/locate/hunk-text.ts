@@ -96,7 +96,7 @@ function* oldTexts(edits: readonly LinesEdit[]): Generator<string> {
 }
 
 /** Where a hunk has been made already. */
-export interface MadeHunk {
+export interface DoneHunk {
   /** 0-based line of the file where its new side begins. */
   readonly first: number;
   readonly isSure: boolean;
@@ -106,7 +106,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   settings: ToleranceSettings | undefined;
   readonly index: LineIndex;
   readonly #edits: readonly LinesEdit[];
-  #madeChain: LineChain | null = null;
+  #newChain: LineChain | null = null;
   #plainChain: LineChain | null = null;
   #eitherChain: LineChain | null = null;
   readonly #once: LinesOnce;
@@ -149,8 +149,8 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   }
 
   /** Knows the lines that hunks leave. Only a hunk that does not fit needs them. */
-  get #made(): LineChain {
-    return (this.#madeChain ??= new LineChain(this.index, () => newTexts(this.#edits)));
+  get #new(): LineChain {
+    return (this.#newChain ??= new LineChain(this.index, () => newTexts(this.#edits)));
   }
 
   /** Finds the place of the next hunk. Called with the hunks in their order. */
@@ -174,7 +174,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
    * Returns where the last hunk, which has no place, has been made already; null: nothing shows that it has. `isSure` is true if what it leaves
    * is at the stated line between lines that stay, or occurs once in a file that is known. Else the lines may have been there all along.
    */
-  made(edit: LinesEdit): MadeHunk | null {
+  findDone(edit: LinesEdit): DoneHunk | null {
     const { before, after } = edit;
     const first = statedAt(edit);
     const isThere = after.length > 0 && after.every((line, i) => this.index.is(first + i, line));
@@ -183,7 +183,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
       return { first, isSure: true };
     const isTelling = /[\p{L}\p{N}]/u.test(after.join());
     if (!isTelling || this.#either.find(before, 'white_space').first.length > 0) return null;
-    const [only, ...others] = this.#made.find(after, 'exact').first;
+    const [only, ...others] = this.#new.find(after, 'exact').first;
     if (only === undefined || others.length > 0 || placesOf(before, after).length > 0) return null;
     return { first: only, isSure: this.#isKnown };
   }
@@ -493,7 +493,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
 }
 
 /** Refuses a hunk of which only what it leaves is in the file. */
-export const maybeMade = ({ hint }: LinesEdit, { first }: MadeHunk): Fault => {
+export const maybeDone = ({ hint }: LinesEdit, { first }: DoneHunk): Fault => {
   const name = hint.hunk?.bounds === null ? 'hunk' : 'chunk';
   const message = `Its context and removed lines do not occur in the file. What it makes of them does, at line ${first + 1}, so it may be done already, or they may have been there before. Omit this ${name} if it is done, else send its lines exactly as in the file.`;
   return fault('context_mismatch', message);

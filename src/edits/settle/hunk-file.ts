@@ -2,7 +2,7 @@
 import type { ToleranceSettings } from '../../shared/formats.js';
 import type { HunkHint, LinesEdit } from '../edit.js';
 import { type LinePlace, mayUse } from '../locate.js';
-import { HunkText, type MadeHunk, maybeMade } from '../locate/hunk-text.js';
+import { HunkText, type DoneHunk, maybeDone } from '../locate/hunk-text.js';
 import { carryLines } from '../locate/likeness.js';
 import { type Change, ChangeList, changesFrom } from '../text/changes.js';
 import type { SpliceBase } from '../text/codec.js';
@@ -55,29 +55,29 @@ const find = (text: Text, { edits, settings, isKnown }: HunkSearch): HunksFound 
   const hunks = new HunkText(text, edits, settings, isKnown);
   const located: Located[] = [];
   const refusals: Refused[] = [];
-  const made: { readonly edit: LinesEdit; readonly hunk: MadeHunk }[] = [];
+  const doneHunks: { readonly edit: LinesEdit; readonly hunk: DoneHunk }[] = [];
   let added = 0;
   for (const stated of byStatedLine(edits)) {
     if (refusals.length >= stated.hint.rules.mostRefusals) break;
     const edit = movedBy(stated, added);
     const place = hunks.place(edit);
-    const hunk = 'code' in place && place.code === 'context_mismatch' ? hunks.made(edit) : null;
+    const hunk = 'code' in place && place.code === 'context_mismatch' ? hunks.findDone(edit) : null;
     if (hunk !== null) {
-      made.push({ edit, hunk });
+      doneHunks.push({ edit, hunk });
       hunks.pass(edit);
       added += edit.after.length - edit.before.length;
     } else if ('code' in place) refusals.push({ edit, fault: place });
     else located.push({ edit, place });
   }
   located.sort((a, b) => a.place.first - b.place.first);
-  refusals.push(...overlapsIn([...located, ...made.map(asLocated)]));
+  refusals.push(...overlapsIn([...located, ...doneHunks.map(asLocated)]));
   // A patch states no lines, so without proof its chunks are done if nothing of the file is left to do.
   const isLeft = located.length + refusals.length > 0;
-  const unsure = made.filter(
+  const unsure = doneHunks.filter(
     ({ edit, hunk }) => !hunk.isSure && (isLeft || edit.hint.hunk?.bounds === null),
   );
-  refusals.push(...unsure.map(({ edit, hunk }) => ({ edit, fault: maybeMade(edit, hunk) })));
-  return { index: indexOf(text), located, refusals, done: made.map(({ edit }) => edit) };
+  refusals.push(...unsure.map(({ edit, hunk }) => ({ edit, fault: maybeDone(edit, hunk) })));
+  return { index: indexOf(text), located, refusals, done: doneHunks.map(({ edit }) => edit) };
 };
 
 /** Returns a hunk that states its line in a text with so many lines more before it. */
@@ -94,7 +94,7 @@ const asLocated = ({
   hunk: { first },
 }: {
   readonly edit: LinesEdit;
-  readonly hunk: MadeHunk;
+  readonly hunk: DoneHunk;
 }): Located => {
   const undoing = reversedHunk(edit);
   const { before, after } = undoing;
