@@ -25,11 +25,21 @@ export const asDiskProblem = (error: unknown, what: string): unknown => {
   );
 };
 
+const NEXT_AFTER: ReadonlyMap<string, string> = new Map([
+  [
+    'ENAMETOOLONG',
+    'The name or the path is too long for this file system. Choose a shorter one, then retry.',
+  ],
+  [
+    'ENOENT',
+    'The file, or a directory above it, does not exist. Correct the path or make the directory, then retry.',
+  ],
+  ['ENOTDIR', 'A file is in the path where a directory should be. Correct the path, then retry.'],
+  ['EISDIR', 'The path is a directory. Name a file, then retry.'],
+]);
+
 /** Returns what to do after a failed system call if the problem `disk` has other advice. */
-export const nextAfter = (errno: string): string | undefined =>
-  errno === 'ENAMETOOLONG'
-    ? 'The name or the path is too long for this file system. Choose a shorter one, then retry.'
-    : undefined;
+export const nextAfter = (errno: string): string | undefined => NEXT_AFTER.get(errno);
 
 /** Runs `work`; a failed system call becomes the problem `disk`. `what` names the action and its path. */
 export const onDisk = async <T>(what: string, work: () => Promise<T>): Promise<T> => {

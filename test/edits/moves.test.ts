@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer, type ApplyOptions, type OfferedFile } from '../../src/edits/index.js';
+import { firstMessage } from './told.js';
 
 const file = (text: string, mode = 0o755): OfferedFile => ({ bytes: Buffer.from(text), mode });
 const run = (
@@ -191,4 +192,17 @@ test('an answer says what it does; one that says nothing has no summary', () => 
     summary: 'One more',
   });
   expect(summaryOf(answer({}))).not.toHaveProperty('summary');
+});
+
+test('a rename to a path that may not be created says which key of the job allows it', () => {
+  const response = 'diff --git a/lib/a.js b/lib/b.js\nrename from lib/a.js\nrename to lib/b.js\n';
+  const message = firstMessage(
+    'unified-diff',
+    response,
+    { 'lib/a.js': 'x\n' },
+    { mayCreateUnder: [] },
+  );
+  expect(message).toMatch(
+    /^lib\/a\.js cannot be renamed to lib\/b\.js: no new file may be created there\. Keep its path\. In a job, `create: \[lib\/b\.js\]` allows it\./,
+  );
 });

@@ -249,6 +249,24 @@ describe('edits that are sent twice, contradict each other, or are done', () => 
       expected: 'edit_twice',
     },
     {
+      name: 'two blocks that replace the same lines by different ones',
+      format: 'search-blocks',
+      response: block('one();', 'two();') + block('one();', 'three();'),
+      expected: 'contradiction',
+    },
+    {
+      name: 'two blocks that replace the same lines, one by what the file has elsewhere',
+      format: 'search-blocks',
+      response: block('one();', 'two();') + block('one();', 'end();'),
+      expected: 'contradiction',
+    },
+    {
+      name: 'two strings that replace the same text by different ones',
+      format: 'string-replace',
+      response: `${string('one();', 'two();')}\n${string('one();', 'three();')}`,
+      expected: 'contradiction',
+    },
+    {
       name: 'two blocks for the same lines',
       format: 'search-blocks',
       response: grow + block('one();', 'one();\nthree();'),

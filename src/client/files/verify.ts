@@ -127,7 +127,8 @@ const lostLogs = (store: string, { logged, called }: Seen): readonly DamagedFile
         path: `${store}/${path}`,
         run,
         fault: 'it is missing, and the run has recorded calls',
-        effect: '`list` does not show the run once it has ended; `emend calls` shows its calls.',
+        effect:
+          '`list` shows the run without its state, or not at all; `emend calls` shows its calls.',
         fix: 'Restore it from a backup.',
       };
     });

@@ -58,7 +58,7 @@ const RULES: DialectRules = {
     isReversible: false,
     twice: (path) => `${path} appears twice in the patch. Put all its chunks under one header.`,
     absent: (path) => `${path} does not exist. Send it as \`*** Add File\`.`,
-    gone: (path) => `${path} does not exist. Send it as \`*** Add File\`.`,
+    gone: (path, action) => `${path} does not exist, so it cannot be ${action}.`,
     exists: (path) =>
       `The patch adds ${path}, which exists already. Send it as \`*** Update File\`.`,
     occupied: null,

@@ -227,7 +227,7 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     const isDone = edit.after.length === 0 || chain.find(edit.after, 'exact').first.length > 0;
     if (same !== null && isDone) return skippedTwice('block', same);
     const other = this.#repeats.contradicted(sides);
-    if (other === null || chain.find(edit.before, 'exact').first.length === 0) return null;
+    if (other === null) return null;
     const { quote } = say.blockWordsOf(edit);
     return { kind: 'refused', ...contradiction('Block', quote, other) };
   }

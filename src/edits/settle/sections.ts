@@ -116,7 +116,7 @@ const targetOf = (
   const sides: { readonly path: string; readonly file: ContextFile }[] = [];
   for (const name of new Set([before ?? header.path, after ?? header.path])) {
     const looked = look(name, context, index);
-    if (!looked.ok) return looked.reason;
+    if (!looked.ok) return before === null ? looked.reason : ofMove(looked.reason, before, name);
     sides.push(looked);
   }
   const [old, fresh = old] = sides;
@@ -130,6 +130,14 @@ const targetOf = (
     file: old.file,
     from: old.path === fresh.path ? null : old.path,
   };
+};
+
+/** Returns the reason why a path is not accepted; of the new path of a file that moves, with what would allow it. */
+const ofMove = (reason: Reason, from: string, path: string): Reason => {
+  if (path === from || reason.code !== 'unknown_file') return reason;
+  const to = reason.path ?? path;
+  const message = `${from} cannot be renamed to ${to}: no new file may be created there. Keep its path. In a job, \`create: [${to}]\` allows it.`;
+  return { ...reason, message };
 };
 
 /** Returns whether the file exists and is not text. Only an edit without hunks has such a file. */

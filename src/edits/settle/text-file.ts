@@ -153,10 +153,8 @@ export class TextFile implements FileOfEdits<TextEdit> {
     const same = this.#repeats.sameAs(sides);
     if (same !== null && text.find(after, false).length > 0) return skippedTwice('edit', same);
     const other = this.#repeats.contradicted(sides);
-    if (other === null || text.find(before, false).length === 0) return null;
-    return hint.everywhere
-      ? null
-      : { kind: 'refused', ...contradiction('Edit', '`old_string`', other) };
+    if (other === null || hint.everywhere) return null;
+    return { kind: 'refused', ...contradiction('Edit', '`old_string`', other) };
   }
 
   /** Makes a file that does not exist, or one that is empty. */

@@ -116,7 +116,19 @@ test('a backup that cannot be written is named, and leaves nothing', async () =>
     problem: {
       code: 'disk',
       message: expect.stringMatching(/^Writing the backup .*a\.backup failed/),
+      next: expect.stringMatching(/does not exist/),
     },
+  });
+  expect(readdirSync(dir)).toEqual(['home']);
+});
+
+test('a backup that is absent or a directory is reported with what to do, which is not to free space', async () => {
+  const target = join(dir, 'new home');
+  await expect(restoreBackup(file, target)).rejects.toMatchObject({
+    problem: { code: 'disk', next: expect.stringMatching(/does not exist.*Correct the path/) },
+  });
+  await expect(restoreBackup(dir, target)).rejects.toMatchObject({
+    problem: { code: 'disk', next: expect.stringMatching(/is a directory.*Name a file/) },
   });
   expect(readdirSync(dir)).toEqual(['home']);
 });

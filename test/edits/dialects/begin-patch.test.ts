@@ -138,6 +138,9 @@ describe('what is read', () => {
       /^refused \w+ 0$/,
     );
     expect(run(patch('*** Update File: n', '-x', '+y'), {})).toBe('refused target_absent 0');
+    expect(say.firstMessage('begin-patch', patch('*** Delete File: n'), {})).toMatch(
+      /^n does not exist, so it cannot be deleted\./,
+    );
     expect(run(patch('*** Delete File: f', '*** Delete File: f'), { f: 'x\n' })).toBe(
       'refused file_twice 1',
     );

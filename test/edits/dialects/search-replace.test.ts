@@ -400,8 +400,13 @@ const refusals: Case[] = [
   },
   {
     name: 'text that an earlier block took away',
-    answer: block('b\n', '') + block('b\n', 'x\n'),
+    answer: block('b\nc\n', '') + block('b\n', 'x\n'),
     expected: 'refused: find_absent',
+  },
+  {
+    name: 'text that an earlier block removed, replaced',
+    answer: block('b\n', '') + block('b\n', 'x\n'),
+    expected: 'refused: contradiction',
   },
   {
     name: 'an empty FIND in a file that exists',
