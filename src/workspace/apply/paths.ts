@@ -7,10 +7,10 @@ import { gitDirectoryOf } from '../git/git.js';
 import { orNull } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 
-/** For attempts and tokens: 12 hex digits. */
+/** Returns a random id of 12 hex digits for an attempt or a token. */
 export const freshId = (): string => randomBytes(6).toString('hex');
 
-/** Directory of a file, relative to the workspace; `` for the workspace itself. */
+/** Returns the directory of a file, relative to the workspace; the empty string for the workspace itself. */
 export const dirOf = (real: string): string => {
   const dir = posix.dirname(real);
   return dir === '.' ? '' : dir;
@@ -18,7 +18,7 @@ export const dirOf = (real: string): string => {
 
 export interface TargetPaths {
   readonly target: string;
-  /** The result's bytes (or nothing, for a deletion) until its file is finished: its absence says that some attempt has done so. */
+  /** Has the bytes of the result (none for a deletion) until the file is finished. If it is absent, an attempt has finished the file. */
   readonly temp: string;
   readonly backup: (attempt: string, seq: number) => string;
 }
@@ -43,7 +43,7 @@ export const fileAt = (plan: TransactionPlan, index: number): PlannedFile => {
   return file;
 };
 
-/** File and attempt of a directory entry that is a backup of this plan, else null. */
+/** Returns the file and the attempt of a directory entry that is a backup of this plan; null: it is none. */
 export const readBackupName = (
   plan: TransactionPlan,
   name: string,
@@ -55,7 +55,7 @@ export const readBackupName = (
   return parts === null ? null : { index: Number(parts[1]), attempt: parts[2] ?? '' };
 };
 
-/** Directories that hold a target, relative to the workspace, each once. */
+/** Returns the directories with a target, relative to the workspace, each once. */
 export const targetDirs = (plan: TransactionPlan): readonly string[] => [
   ...new Set(plan.files.filter((file) => file.write).map((file) => dirOf(file.real))),
 ];

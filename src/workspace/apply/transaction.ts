@@ -1,6 +1,6 @@
 /**
- * One transaction, from a plan to a closed record, through whatever died before or runs at the same time. Who decides between forward and
- * back is always the verdict file of the record: written once, read by all.
+ * Carries one transaction from a plan to a closed record, also if earlier attempts died or others run at the same time. The verdict file of
+ * the record decides between commit and revert: it is written once, and all attempts read it.
  */
 import { dirname } from 'node:path';
 import type { Locks } from './lock.js';
@@ -28,20 +28,20 @@ import type { BlobStore } from '../../stores/ports.js';
 import type { ConflictFile, AssertCurrent } from '../ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
-const PLACE_TRIES = 4; // bound: After the point of no return: so often a refused file is tried again, after a pause that doubles.
-const PLACE_PAUSE_MS = 50; // bound: The first such pause.
-const APPLY_GENERATIONS = 20; // bound: Generations of one call: each further one means that another attempt or a person came in between.
+const PLACE_TRIES = 4; // bound: Number of tries after the point of no return if the system refuses a file, with a pause between them that doubles.
+const PLACE_PAUSE_MS = 50; // bound: Half of the first pause between these tries.
+const APPLY_GENERATIONS = 20; // bound: Number of generations of one call; each further one means that another attempt or a person came in between.
 
 export interface EngineParts {
   readonly sys: Sys;
   readonly blobs: BlobStore;
   readonly process: ProcessIdentity;
-  /** How long the work of a live attempt is waited for before it is joined or reverted. */
+  /** Time for which an attempt waits for another live attempt before it joins in or reverts it. */
   readonly patience_ms: number;
   readonly transactions: string;
   readonly marks: OpenMarks;
   readonly locks: Locks;
-  /** Takes a workspace's lock, also from a run that has ended where it stands for nothing any more. */
+  /** Takes the lock of a workspace, also that of a run that has ended if no applied file needs it. */
   readonly take: Locks['take'];
   readonly assertCurrent: AssertCurrent;
 }
@@ -51,7 +51,7 @@ export type PlanAttempt =
       readonly ok: true;
       readonly plan: TransactionPlan;
       readonly checked: Pick<Checked, 'files' | 'stats'>;
-      /** Does the plan's lock still stand? Asked right before the point of no return. */
+      /** Returns whether the lock of the plan has not ended. It is checked right before the point of no return. */
       readonly isCurrent: () => Promise<boolean>;
     }
   | { readonly ok: false; readonly conflicts: readonly ConflictFile[] };
@@ -61,10 +61,10 @@ export type Transacted =
   | { readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
   | { readonly outcome: 'failed'; readonly problem: Problem };
 
-/** Attempts under way in this process, whichever engine runs them. */
+/** Ids of the running attempts of this process, of all engines. */
 const inFlight = new Set<string>();
 
-/** Gives `work` an attempt id that others see as alive until it ends. */
+/** Calls `work` with the id of a new attempt, which is alive for other attempts until `work` ends. */
 export const asAttempt = async <T>(work: (attempt: string) => Promise<T>): Promise<T> => {
   const attempt = freshId();
   inFlight.add(attempt);
@@ -75,7 +75,7 @@ export const asAttempt = async <T>(work: (attempt: string) => Promise<T>): Promi
   }
 };
 
-/** Attempts of the record, other than ours, that may still be at work, each with its process id. */
+/** Returns the other attempts at the record that may still be at work, each with its process id. */
 export const liveAttempts = async (
   context: EngineParts,
   state: RecordState,
@@ -86,7 +86,7 @@ export const liveAttempts = async (
     state.plan === null ? state.drivers : [state.plan, ...state.drivers];
   for (const { attempt, process } of drivers) {
     if (attempt === ours || state.ended.includes(attempt)) continue;
-    // In our own process we know better than its being alive.
+    // For an attempt of this process, the list of running attempts is more exact than the life of the process.
     const works = sameProcess(process, context.process)
       ? inFlight.has(attempt)
       : await isAlive(context.sys, process);
@@ -95,7 +95,7 @@ export const liveAttempts = async (
   return live;
 };
 
-/** The system calls of a plan: what is in its workspace is reached through no link. */
+/** Returns the system calls for a plan: they reach nothing in its workspace through a link. */
 const workspaceSys = ({ sys }: EngineParts, { workspace }: TransactionPlan): Sys =>
   sysBeneath(sys, workspace);
 
@@ -115,7 +115,7 @@ const driveOf = (
   };
 };
 
-/** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
+/** Finishes an open record if it is committed, else reverts it. Returns null if nothing is open. */
 export const finishOpen = async (
   context: EngineParts,
   record: TransactionRecord,
@@ -126,8 +126,8 @@ export const finishOpen = async (
   if (plan === null || !isOpen(state)) return null;
   const own = { record, plan, attempt };
   const begun = state.verdict === null && (await hasBegun(driveOf(context, own, new Map())));
-  const wanted = begun ? 'committed' : 'reverted';
-  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, wanted)).verdict;
+  const proposed = begun ? 'committed' : 'reverted';
+  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, proposed)).verdict;
   if (verdict === 'reverted') {
     await takeBack(workspaceSys(context, plan), plan);
     await record.putCleaned(plan.generation);
@@ -141,10 +141,10 @@ export const finishOpen = async (
   return { did: 'finished', closed: await goOn(driveOf(context, own, live)) };
 };
 
-/** Refusals that may be over in a moment: somebody scans, copies or runs the file. */
+/** Errnos that may pass in a moment: another program scans, copies or runs the file. */
 const PASSING = ['EPERM', 'EACCES', 'EBUSY', 'ETXTBSY'];
 
-/** Forward, again and again within a bound; then the attempt says that it has ended, so that nobody waits for it while its process lives. */
+/** Goes forward, with a bounded number of tries. If all fail, notes that the attempt has ended, so that no other waits for it while its process lives. */
 const goOn = async (drive: Drive): Promise<ClosedRecord> => {
   for (let tries = 1; ; tries++) {
     try {
@@ -161,9 +161,9 @@ const goOn = async (drive: Drive): Promise<ClosedRecord> => {
 };
 
 /**
- * Carries the record to its end. Writes nothing where `makePlan` finds conflicts. `failed`: reverted. Throws ProblemError where
- * neither forward nor back was possible: the record stays open, and the next attempt or recovery goes on with it; and `busy` where
- * others took it over too often.
+ * Carries the record to its end. Writes nothing if `makePlan` finds conflicts. The outcome `failed` means that the record was reverted.
+ * Throws ProblemError if the record could be neither finished nor reverted: it stays open, and the next attempt or a recovery continues it.
+ * Throws `busy` if other attempts took it over too often.
  */
 export const transact = async (
   context: EngineParts,
@@ -178,7 +178,7 @@ export const transact = async (
   }
 };
 
-/** Removes the mark of an attempt that has ended, unless something of its record is left to do. */
+/** Removes the mark of an attempt that has ended, unless its record still has to be finished, reverted or swept. */
 export const endMark = (
   { marks }: EngineParts,
   record: TransactionRecord,
@@ -240,7 +240,7 @@ const carryThrough = async (
   );
 };
 
-/** Waits until the open generation has come to an end or another is open, at most so long. */
+/** Waits until the open generation has ended or another is open, but not longer than `wait_ms`. */
 const untilPassed = async (
   record: TransactionRecord,
   seen: RecordState,
@@ -255,8 +255,8 @@ const untilPassed = async (
 };
 
 /**
- * Prepares the generation and asks for the verdict `committed`. A problem where it was reverted for one; null otherwise (committed,
- * reverted by others, or because files changed): the record says which.
+ * Prepares the generation and asks for the verdict `committed`. Returns the problem for which it was reverted. Returns null if it was
+ * committed, reverted by others, or reverted because files changed: the record shows which.
  */
 const tryToCommit = async (
   context: EngineParts,
@@ -284,30 +284,30 @@ const tryToCommit = async (
       );
     }
   } catch (error) {
-    // Nobody asked for `committed`, and nobody but this attempt may: it is safe to go back even where the disk takes no verdict.
+    // Only this attempt may ask for `committed`, and it has not: a revert is safe even if the disk takes no verdict.
     const ours = await revert(context, record, plan).catch(async () => {
       await takeBack(sys, plan).catch(() => undefined);
       return true;
     });
-    // A late clearing of an earlier generation takes directories away that are still empty: the next generation makes them again.
+    // A late revert of an earlier generation removes directories that are still empty: the next generation makes them again.
     if (plan.generation > 1 && errnoOf(error) === 'ENOENT') return null;
-    // Where another attempt took over and cleared our files away, its outcome is what counts.
+    // If another attempt took over and removed the temp files, its outcome counts.
     return ours ? problemOf(error, plan.workspace) : null;
   }
   try {
     const { verdict } = await record.putVerdict(plan.generation, 'committed');
-    // Whoever reverted us cleaned up before we had written everything.
+    // The attempt that reverted this generation cleaned up before everything was written.
     if (verdict === 'reverted') await takeBack(sys, plan);
     return null;
   } catch (error) {
-    // The verdict may be there all the same; then it stands. Where this fails too nobody knows, and the record stays open.
+    // The verdict may have been written nevertheless; then it counts. If this call also fails, the verdict is unknown, and the record stays open.
     if ((await record.putVerdict(plan.generation, 'reverted')).verdict === 'committed') return null;
     await revert(context, record, plan);
     return problemOf(error, plan.workspace);
   }
 };
 
-/** False where another attempt reverted the generation before. */
+/** Reverts the generation. Returns false if another attempt has decided before. */
 const revert = async (
   context: EngineParts,
   record: TransactionRecord,
@@ -319,15 +319,15 @@ const revert = async (
   return created;
 };
 
-/** Expected failures as values; anything else is a bug and is thrown on. */
+/** Returns the problem of an expected failure. Throws any other error again, as it is a bug. */
 export const problemOf = (error: unknown, where: string): Problem =>
   problemOn()(asDiskProblem(error, `Changing files in ${where}`));
 
-/** Other attempts were at work on a closed record, and what they left is not yet removed. */
+/** Returns whether other attempts were at work on a closed record and the files that they left are not yet removed. */
 const needsSweep = ({ plan, closed, swept, drivers }: RecordState): boolean =>
   plan !== null && closed !== null && !swept && (drivers.length > 0 || plan.generation > 1);
 
-/** After a record was closed while other attempts were at work: what they left behind when they died. */
+/** Removes or restores the files that other attempts left behind when they died, after the record was closed. */
 export const sweep = async (
   context: EngineParts,
   record: TransactionRecord,
@@ -350,7 +350,7 @@ export const sweep = async (
   for (const [index, backups] of await listBackups(drive, 'finish')) {
     for (const backup of backups) {
       const { changed_ns } = await drive.sys.lstat(backup);
-      // Taken after the end, so by mistake: it belongs where it was.
+      // It was renamed after the record was closed, so by mistake: it belongs at its path.
       const late = changed_ns > closedAt_ns;
       if (late && (await restore(drive, backup, targetPaths(plan, index).target)) !== 'taken')
         continue;
