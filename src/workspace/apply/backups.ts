@@ -5,15 +5,8 @@
 import { join } from 'node:path';
 import type { BlobRef } from '../../shared/ids.js';
 import { groupBy } from '../../shared/text.js';
-import {
-  isAt,
-  look,
-  PERMISSIONS,
-  type Seen,
-  type PlannedFile,
-  type TransactionPlan,
-  type TransactionRecord,
-} from './record.js';
+import type { PlannedFile, TransactionPlan, TransactionRecord } from './record.js';
+import { isAt, look, PERMISSIONS, type Seen } from './sides.js';
 import { fileAt, readBackupName, targetDirs, targetPaths } from './paths.js';
 import { refOf } from '../../system/hash.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';

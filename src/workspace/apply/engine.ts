@@ -3,19 +3,14 @@ import { join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { again, committedSince, outcomeOf, rolledBackBefore } from './repeat.js';
-import { checkFiles, takeBack } from './prepare.js';
-import { dirOf, freshId, isStillDirectory } from './paths.js';
+import { takeBack } from './prepare.js';
+import { checkFiles } from './check-files.js';
+import { dirOf, freshId } from './paths.js';
+import { isStillDirectory } from './resolve-path.js';
 import { sysBeneath } from './beneath-sys.js';
 import { ownProcess, type ProcessIdentity } from '../../system/process.js';
-import {
-  isAt,
-  isOpen,
-  look,
-  openRecord,
-  PERMISSIONS,
-  recordsOf,
-  type TransactionRecord,
-} from './record.js';
+import { isOpen, openRecord, recordsOf, type TransactionRecord } from './record.js';
+import { isAt, look, PERMISSIONS } from './sides.js';
 import {
   asAttempt,
   problemOf,
@@ -209,6 +204,7 @@ export const checkRequest = (request: ApplyRequest): void => {
   if (unknown !== undefined) fail('internal', `${unknown} is not in the proposal ${proposalId}.`);
 };
 
+/** Applies a proposal, unless its record is closed already: then returns the recorded outcome. */
 const applyOnce = async (
   parts: EngineParts,
   home: string,
@@ -230,51 +226,60 @@ const applyOnce = async (
       problem: problem('home_unusable', `The workspace ${root} is inside Emend's home ${home}.`),
     };
   assertCurrent();
-  const held = await take(root, stepKey, request.holder).catch((error: unknown) =>
+  const taking = await take(root, stepKey, request.holder).catch((error: unknown) =>
     failedAt(error, root),
   );
-  if (held.outcome === 'failed' || held.outcome === 'busy') return held;
-  await checkInTime(parts, root, held);
+  if (taking.outcome === 'failed' || taking.outcome === 'busy') return taking;
+  await checkInTime(parts, root, taking);
   const done = await asAttempt((attempt) =>
-    transact(parts, record, attempt, async (generation): Promise<PlanAttempt> => {
-      const checked = await checkFiles(sys, parts.blobs, { root, home }, request);
-      if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
-      if (request.isStillTested !== undefined && !(await request.isStillTested()))
-        return { ok: false, conflicts: [] };
-      const ids = {
-        stepKey,
-        proposalId,
-        decision,
-        generation,
-        attempt,
-        token: freshId(),
-        process: parts.process,
-      };
-      const { files, dirs } = checked;
-      const { lock, isCurrent } = held;
-      const plan = {
-        kind: 'apply',
-        ...ids,
-        workspace: root,
-        lock,
-        files,
-        dirs,
-        dropDirs: [],
-      } as const;
-      return { ok: true, plan, checked, isCurrent };
-    }).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
+    transact(parts, record, attempt, (generation) =>
+      planApplication(parts, { root, home }, request, { attempt, generation, taking }),
+    ).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
   );
   if (done.outcome === 'closed') {
-    // Another attempt was quicker and its lock has ended: the one that this late attempt took holds nothing.
-    if (held.taken && done.closed.lock.token !== held.lock.token)
-      await locks.release(root, stepKey, held.lock.token);
+    // Another attempt was quicker and its lock has ended: the lock of this late attempt protects nothing.
+    if (taking.taken && done.closed.lock.token !== taking.lock.token)
+      await locks.release(root, stepKey, taking.lock.token);
     return outcomeOf(done.closed);
   }
-  // Nothing of this step was written by this call: others may have the workspace, unless it holds earlier files of the step.
-  const released = releaseIfIdle(parts, root, held.lock);
-  // On a disk that takes nothing, the failure is what a person must hear of; the next attempt or the run's end gives the lock back.
+  // This call wrote nothing: other steps may have the workspace, unless earlier files of this step are applied in it.
+  const released = releaseIfIdle(parts, root, taking.lock);
+  // On a full or broken disk, the caller must hear of the failure itself. The next attempt or the end of the run releases the lock.
   await (done.outcome === 'failed' ? released.catch(() => undefined) : released);
   return done;
+};
+
+/** Checks the files of the request and makes the plan of a generation, or returns the conflicts. */
+const planApplication = async (
+  { sys, blobs, process }: EngineParts,
+  { root, home }: { readonly root: string; readonly home: string },
+  request: ApplyRequest,
+  {
+    attempt,
+    generation,
+    taking: { lock, isCurrent },
+  }: { readonly attempt: string; readonly generation: number; readonly taking: CurrentTaking },
+): Promise<PlanAttempt> => {
+  const checked = await checkFiles(sys, blobs, { root, home }, request);
+  if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
+  if (request.isStillTested !== undefined && !(await request.isStillTested()))
+    return { ok: false, conflicts: [] };
+  const plan = {
+    kind: 'apply',
+    stepKey: request.stepKey,
+    proposalId: request.proposalId,
+    decision: request.decision,
+    generation,
+    attempt,
+    token: freshId(),
+    process,
+    workspace: root,
+    lock,
+    files: checked.files,
+    dirs: checked.dirs,
+    dropDirs: [],
+  } as const;
+  return { ok: true, plan, checked, isCurrent };
 };
 
 /**

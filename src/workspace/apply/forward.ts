@@ -18,8 +18,10 @@ import {
   resolveBackup,
   type Drive,
 } from './backups.js';
-import { difference, isAt, look, type ClosedRecord, type PlannedFile } from './record.js';
-import { dirOf, fileAt, targetDirs, targetPaths, isStillDirectory } from './paths.js';
+import type { ClosedRecord, PlannedFile } from './record.js';
+import { difference, isAt, look } from './sides.js';
+import { dirOf, fileAt, targetDirs, targetPaths } from './paths.js';
+import { isStillDirectory } from './resolve-path.js';
 import { syncDirs } from './prepare.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';
 import { errnoOf, linksFail } from '../../system/sys.js';

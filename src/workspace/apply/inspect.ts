@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { committedSince } from './repeat.js';
-import { difference, isAt, look, type Side, isOpen, recordsOf } from './record.js';
+import { isOpen, recordsOf } from './record.js';
+import { difference, isAt, look, type Side } from './sides.js';
 import { createLocks } from './lock.js';
-import { resolveInWorkspace } from './paths.js';
+import { resolveInWorkspace } from './resolve-path.js';
 import { sysBeneath } from './beneath-sys.js';
 import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
 import { failAll, problemOn, type Problem } from '../../shared/problems.js';
@@ -116,7 +117,7 @@ const whyTouched = async (
   { real, result }: { readonly real: string; readonly result: Side },
 ): Promise<string | null> => {
   const place = await resolveInWorkspace(sys, root, real);
-  if (!place.ok) return place.why;
+  if (!place.ok) return place.reason;
   if (place.real !== real) return `a link in its place leads to ${place.real}`;
   const seen = await look(sysBeneath(sys, root), join(root, real));
   return isAt(seen, result) ? null : difference(result, seen);

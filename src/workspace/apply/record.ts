@@ -14,10 +14,11 @@
  */
 import { dirname, join, resolve } from 'node:path';
 import type { BlobRef } from '../../shared/ids.js';
-import { refOf, sha256 } from '../../system/hash.js';
+import type { Side } from './sides.js';
+import { sha256 } from '../../system/hash.js';
 import { checkPath } from '../../edits/index.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
-import type { FileStat, Sys } from '../../system/sys.js';
+import type { Sys } from '../../system/sys.js';
 import type { ProcessIdentity } from '../../system/process.js';
 import type { ApplyRequest, ConflictFile, WorkspaceLock } from '../ports.js';
 import type { ProposalFile } from '../proposal.js';
@@ -121,8 +122,10 @@ const strayIn = (
   return null;
 };
 
-/** Returns a record, which need not exist. `name`: as recordName makes it; `dir`: directory of transactions of the home. */
-export const openRecord = (sys: Sys, dir: string, name: string) => {
+type RecordFiles = ReturnType<typeof openFiles>;
+
+/** Returns the calls that read and write the files of a record. */
+const openFiles = (sys: Sys, dir: string, name: string) => {
   const pathOf = (file: string): string => join(dir, name, `${file}.json`);
 
   const read = <T extends object>(
@@ -153,28 +156,37 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     );
   };
 
+  return { pathOf, read, readPlan, put, note, isThere, list, readAll };
+};
+
+/** Reads the state of a record: its newest plan, and what was noted of it. */
+const loadState = async ({ list, read, readAll, readPlan }: RecordFiles): Promise<RecordState> => {
+  const names = await list();
+  const numbers = names.flatMap((n) => /^plan-([0-9]+)\.json$/.exec(n)?.[1] ?? []).map(Number);
+  const generation = Math.max(0, ...numbers);
+  const drivers = await readAll<Driver>(names, /^driver-[0-9a-f]+\.json$/, 'Driver');
+  const plan = generation === 0 ? null : await readPlan(generation);
+  return {
+    plan,
+    verdict: (await read<Decided>(`verdict-${generation}`, 'Decided'))?.verdict ?? null,
+    cleaned: names.includes(`cleaned-${generation}.json`),
+    drivers,
+    ended: names.flatMap((n) => /^ended-([0-9a-f]+)\.json$/.exec(n)?.[1] ?? []),
+    closed: await read<ClosedRecord>('closed', 'ClosedRecord', ({ files }) => {
+      const stray = plan && files.find((path) => !plan.files.some((file) => file.path === path));
+      return stray == null ? null : `its plan has no file ${JSON.stringify(stray)}`;
+    }),
+    swept: names.includes('swept.json'),
+  };
+};
+
+/** Returns a record, which need not exist. `name`: as recordName makes it; `dir`: directory of transactions of the home. */
+export const openRecord = (sys: Sys, dir: string, name: string) => {
+  const files = openFiles(sys, dir, name);
+  const { pathOf, readPlan, put, note, isThere, list, readAll } = files;
   return {
     name,
-    load: async (): Promise<RecordState> => {
-      const names = await list();
-      const numbers = names.flatMap((n) => /^plan-([0-9]+)\.json$/.exec(n)?.[1] ?? []).map(Number);
-      const generation = Math.max(0, ...numbers);
-      const drivers = await readAll<Driver>(names, /^driver-[0-9a-f]+\.json$/, 'Driver');
-      const plan = generation === 0 ? null : await readPlan(generation);
-      return {
-        plan,
-        verdict: (await read<Decided>(`verdict-${generation}`, 'Decided'))?.verdict ?? null,
-        cleaned: names.includes(`cleaned-${generation}.json`),
-        drivers,
-        ended: names.flatMap((n) => /^ended-([0-9a-f]+)\.json$/.exec(n)?.[1] ?? []),
-        closed: await read<ClosedRecord>('closed', 'ClosedRecord', ({ files }) => {
-          const stray =
-            plan && files.find((path) => !plan.files.some((file) => file.path === path));
-          return stray == null ? null : `its plan has no file ${JSON.stringify(stray)}`;
-        }),
-        swept: names.includes('swept.json'),
-      };
-    },
+    load: () => loadState(files),
     /**
      * Returns whether the record never changes again, by the names of its files alone. It is closed, and either only the attempt that
      * planned it was at work, or the files that others left are swept.
@@ -212,57 +224,4 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     closedAt_ns: async (): Promise<bigint> => (await sys.stat(pathOf('closed'))).changed_ns,
     putSwept: () => note('swept'),
   };
-};
-
-/** Base or result of a file of a proposal; null: absent. */
-export type Side = { readonly ref: BlobRef; readonly mode: number } | null;
-
-export type Seen =
-  | { readonly kind: 'absent' }
-  | {
-      readonly kind: 'file';
-      readonly ref: BlobRef;
-      readonly bytes: Uint8Array;
-      readonly stat: FileStat;
-    }
-  | { readonly kind: 'directory' | 'symlink' | 'other'; readonly stat: FileStat };
-
-/** Reads the entry at a path, without following a link at its end. */
-export const look = async (sys: Sys, path: string): Promise<Seen> => {
-  const entry = await orNull(sys.readEntry(path), ['ENOENT', 'ENOTDIR']);
-  if (entry === null) return { kind: 'absent' };
-  const { stat, bytes } = entry;
-  if (bytes !== null) return { kind: 'file', ref: refOf(bytes), bytes, stat };
-  return { kind: stat.kind === 'file' ? 'other' : stat.kind, stat };
-};
-
-/** The nine permission bits of a mode, which a proposal has. Emend keeps the special bits of a file. */
-export const PERMISSIONS = 0o777;
-
-/** Returns whether the entry has the kind, the bytes and the permissions of the side. */
-export const isAt = (seen: Seen, side: Side): boolean =>
-  side === null
-    ? seen.kind === 'absent'
-    : seen.kind === 'file' &&
-      seen.ref === side.ref &&
-      (seen.stat.mode & PERMISSIONS) === (side.mode & PERMISSIONS);
-
-const SHOWN_HASH_CHARS = 'sha256:'.length + 12;
-const octal = (mode: number): string => (mode & PERMISSIONS).toString(8).padStart(3, '0');
-const fileWords = (ref: BlobRef, mode: number): string =>
-  `a file ${ref.slice(0, SHOWN_HASH_CHARS)}, mode ${octal(mode)}`;
-
-const SEEN_WORDS = {
-  absent: 'nothing',
-  directory: 'a directory',
-  symlink: 'a symbolic link',
-  other: 'not a regular file, or too large to edit',
-} as const;
-
-/** Returns the end of a sentence: "expected …, found …". */
-export const difference = (expected: Side, found: Seen): string => {
-  const expectation = expected === null ? 'nothing' : fileWords(expected.ref, expected.mode);
-  const finding =
-    found.kind === 'file' ? fileWords(found.ref, found.stat.mode) : SEEN_WORDS[found.kind];
-  return `expected ${expectation}, found ${finding}`;
 };

@@ -1,16 +1,8 @@
 /** Returns the outcome of an application that was recorded before to a retry, a late attempt or a reset run. Nothing is written here. */
 import { sysBeneath } from './beneath-sys.js';
 import { join } from 'node:path';
-import {
-  difference,
-  isAt,
-  look,
-  type Seen,
-  type ClosedRecord,
-  type PlannedFile,
-  type TransactionPlan,
-  type TransactionRecord,
-} from './record.js';
+import type { ClosedRecord, PlannedFile, TransactionPlan, TransactionRecord } from './record.js';
+import { difference, isAt, look, type Seen } from './sides.js';
 import { commitSince } from '../git/commit-branch.js';
 import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';

@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { committedSince } from './repeat.js';
 import {
-  difference,
-  isAt,
-  look,
   openRecord,
   type ClosedRecord,
   type PlannedFile,
   type TransactionPlan,
   type TransactionRecord,
 } from './record.js';
-import { dirOf, freshId, isStillDirectory, resolveInWorkspace } from './paths.js';
+import { difference, isAt, look } from './sides.js';
+import { dirOf, freshId } from './paths.js';
+import { isStillDirectory, resolveInWorkspace } from './resolve-path.js';
 import { recoverAll } from './recover.js';
 import { sysBeneath } from './beneath-sys.js';
 import { STAYS } from './forward.js';
@@ -25,7 +24,7 @@ import type { FileStat } from '../../system/sys.js';
 import type { ConflictFile, Found, RollbackOutcome, RollbackRequest } from '../ports.js';
 import { recordName } from '../proposal.js';
 import { markReverted } from '../git/commit-branch.js';
-import { attributes, type Checked } from './prepare.js';
+import { attributes, type Checked } from './check-files.js';
 
 const SUFFIX = '-rollback';
 /** Returns the name of the rollback of a record. That of a rollback is its own name. */
@@ -167,7 +166,7 @@ const lookBack = async (
         why: `${file.path}: a link in its place leads to ${place.real}`,
       });
     else if (isAt(seen, file.base)) done.push(file.path);
-    else if (!place.ok) kept.push({ path: file.path, why: `${file.path}: ${place.why}` });
+    else if (!place.ok) kept.push({ path: file.path, why: `${file.path}: ${place.reason}` });
     else if (!isAt(seen, file.result))
       kept.push({ path: file.path, why: `${file.path}: ${difference(file.result, seen)}` });
     else {

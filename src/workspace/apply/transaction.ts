@@ -7,7 +7,8 @@ import type { Locks } from './lock.js';
 import type { OpenMarks } from './marks.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, problem, ProblemError, problemOn, type Problem } from '../../shared/problems.js';
-import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
+import { prepare, takeBack } from './prepare.js';
+import { isUnchanged, type Checked } from './check-files.js';
 import { goForward, hasBegun } from './forward.js';
 import { restore, resolveBackup, listBackups, type Drive } from './backups.js';
 import { freshId, targetPaths } from './paths.js';
@@ -192,52 +193,84 @@ export const isAtRest = async (record: TransactionRecord): Promise<boolean> => {
   return !isOpen(state) && !needsSweep(state);
 };
 
+/** Time and generations that an attempt has spent on a record. */
+interface Progress {
+  /** Time in ms of `performance.now()` until which the attempt waits for other live attempts. */
+  readonly deadline_ms: number;
+  /** Tokens of the generations of other attempts that it has waited for. */
+  readonly passedTokens: Set<string>;
+  /** Number of generations that it has tried. */
+  generations: number;
+  /** Longest time that one of them took. */
+  longest_ms: number;
+}
+
+/** Carries the record through, generation after generation, until it is closed, has conflicts or was reverted for a problem. */
 const carryThrough = async (
   context: EngineParts,
   record: TransactionRecord,
   attempt: string,
   makePlan: (generation: number) => Promise<PlanAttempt>,
 ): Promise<Transacted> => {
-  const deadline = performance.now() + context.patience_ms;
-  const passed = new Set<string>();
-  let longest_ms: number = STORE_BOUNDS.attemptPoll_ms;
-  for (let generations = 0; generations < APPLY_GENERATIONS;) {
+  const progress: Progress = {
+    deadline_ms: performance.now() + context.patience_ms,
+    passedTokens: new Set(),
+    generations: 0,
+    longest_ms: STORE_BOUNDS.attemptPoll_ms,
+  };
+  while (progress.generations < APPLY_GENERATIONS) {
     const state = await record.load();
     if (state.closed !== null) return { outcome: 'closed', closed: state.closed };
     if (isOpen(state)) {
-      // Whoever came after our generation lives, though it may look dead from here (in another container): let it pass first, for
-      // longer than a generation takes on this disk, or the two would revert each other for ever.
-      if (generations > 0 && !passed.has(state.plan?.token ?? '')) {
-        passed.add(state.plan?.token ?? '');
-        await untilPassed(record, state, (0.5 + Math.random()) * longest_ms * generations);
-        continue;
-      }
-      if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline)
-        await sleep(STORE_BOUNDS.attemptPoll_ms);
-      else await finishOpen(context, record, state, attempt);
+      await waitOrFinish(context, record, state, { attempt, progress });
       continue;
     }
-    generations++;
-    const began = performance.now();
-    const made = await makePlan((state.plan?.generation ?? 0) + 1);
-    if (!made.ok) {
-      // Another attempt may have been half-way through these very files: what it comes to is our outcome too.
-      const since = await record.load();
-      if (since.closed !== null || isOpen(since) || since.plan?.token !== state.plan?.token)
-        continue;
-      return { outcome: 'base_changed', conflicts: made.conflicts };
+    progress.generations++;
+    const began_ms = performance.now();
+    const planned = await makePlan((state.plan?.generation ?? 0) + 1);
+    if (!planned.ok) {
+      // Another attempt may have been half-way through these files: then its outcome is also the outcome of this attempt.
+      if (await hasMovedOn(record, state)) continue;
+      return { outcome: 'base_changed', conflicts: planned.conflicts };
     }
-    await context.marks.add(made.plan.stepKey, attempt);
-    if (!(await record.putPlan(made.plan)).created) continue;
-    const refused = await tryToCommit(context, record, made);
-    if (refused !== null) return { outcome: 'failed', problem: refused };
+    await context.marks.add(planned.plan.stepKey, attempt);
+    if (!(await record.putPlan(planned.plan)).created) continue;
+    const refusal = await tryToCommit(context, record, planned);
+    if (refusal !== null) return { outcome: 'failed', problem: refusal };
     await finishOpen(context, record, await record.load(), attempt);
-    longest_ms = Math.max(longest_ms, performance.now() - began);
+    progress.longest_ms = Math.max(progress.longest_ms, performance.now() - began_ms);
   }
   return fail(
     'busy',
     `The record ${record.name} was taken over ${APPLY_GENERATIONS} times; other attempts are running.`,
   );
+};
+
+/** Waits for the attempt that works on an open generation, or finishes the generation if it is dead or too slow. */
+const waitOrFinish = async (
+  context: EngineParts,
+  record: TransactionRecord,
+  state: RecordState,
+  { attempt, progress }: { readonly attempt: string; readonly progress: Progress },
+): Promise<void> => {
+  const { generations, passedTokens, longest_ms, deadline_ms } = progress;
+  const token = state.plan?.token ?? '';
+  // An attempt that made a generation after one of ours is alive, though it may look dead from here (in another container). It gets more
+  // time than a generation takes on this disk, or the two attempts would revert each other for ever.
+  if (generations > 0 && !passedTokens.has(token)) {
+    passedTokens.add(token);
+    await untilPassed(record, state, (0.5 + Math.random()) * longest_ms * generations);
+    return;
+  }
+  const isAnotherLive = (await liveAttempts(context, state, attempt)).size > 0;
+  if (isAnotherLive && performance.now() < deadline_ms) await sleep(STORE_BOUNDS.attemptPoll_ms);
+  else await finishOpen(context, record, state, attempt);
+};
+
+/** Returns whether another attempt has closed the record or made a generation since `before`. */
+const hasMovedOn = async (record: TransactionRecord, before: RecordState): Promise<boolean> => {
+  const state = await record.load();
+  return state.closed !== null || isOpen(state) || state.plan?.token !== before.plan?.token;
 };
 
 /** Waits until the open generation has ended or another is open, but not longer than `wait_ms`. */
@@ -261,9 +294,9 @@ const untilPassed = async (
 const tryToCommit = async (
   context: EngineParts,
   record: TransactionRecord,
-  made: PlanAttempt & { ok: true },
+  planned: PlanAttempt & { ok: true },
 ): Promise<Problem | null> => {
-  const { plan, checked } = made;
+  const { plan, checked } = planned;
   const { blobs } = context;
   const sys = workspaceSys(context, plan);
   try {
@@ -274,7 +307,7 @@ const tryToCommit = async (
       await revert(context, record, plan);
       return null;
     }
-    const isLate = (await record.isReverted()) || !(await made.isCurrent());
+    const isLate = (await record.isReverted()) || !(await planned.isCurrent());
     context.assertCurrent();
     if (isLate) {
       await revert(context, record, plan);
