@@ -24,7 +24,7 @@ import { readJobFile } from '../../src/workspace/documents/read-job.js';
 import { readScript } from '../../src/model/rehearsal/script.js';
 import { readPlan } from '../../src/workspace/documents/read-plan.js';
 import { ProblemError } from '../../src/shared/problems.js';
-import { look } from '../../src/workspace/apply/record.js';
+import { look } from '../../src/workspace/apply/sides.js';
 import { discoverTests } from '../../src/workspace/commands/discover.js';
 import {
   eolsForNewFiles,

@@ -1,44 +1,37 @@
 /**
- * Keep files: what stood under a target at the moment it was taken away. Rule of this module: no name is removed unless its bytes
- * are the base or the result (both in the blob store), lie under the target, or have been put into the blob store.
+ * Backups: each keeps the file that was under a target when an attempt renamed it away. Rule of this module: no name is removed unless its
+ * bytes are the base or the result (both in the blob store), are under the target, or have been put into the blob store.
  */
 import { join } from 'node:path';
 import type { BlobRef } from '../../shared/ids.js';
 import { groupBy } from '../../shared/text.js';
-import {
-  isAt,
-  look,
-  PERMISSIONS,
-  type Seen,
-  type PlannedFile,
-  type TransactionPlan,
-  type TransactionRecord,
-} from './record.js';
+import type { PlannedFile, TransactionPlan, TransactionRecord } from './record.js';
+import { isAt, look, PERMISSIONS, type Seen } from './sides.js';
 import { fileAt, readBackupName, targetDirs, targetPaths } from './paths.js';
 import { refOf } from '../../system/hash.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';
 import { errnoOf, linksFail, type Sys } from '../../system/sys.js';
 import type { BlobStore } from '../../stores/ports.js';
 
-const RESTORES = 20; // bound: Saves of a person in a row, during one restore, before ours gives way to the blob store.
+const RESTORES = 20; // bound: Number of saves by a person in a row, during one restore, before the bytes that are restored go to the blob store.
 
-/** One attempt's way through one plan. */
+/** The work of one attempt on one plan. */
 export interface Drive {
   readonly sys: Sys;
   readonly blobs: BlobStore;
   readonly plan: TransactionPlan;
   readonly record: TransactionRecord;
   readonly attempt: string;
-  /** Attempts that may still be at work: their backups are theirs to finish. */
+  /** Tells whether an attempt may still be at work. Such an attempt finishes its own backups. */
   readonly isLive: (attempt: string) => boolean;
-  /** Counts this attempt's backups. */
+  /** Returns the number of the next backup of this attempt. */
   readonly nextBackup: () => number;
 }
 
-/** Until it is whole, an exclusive copy has this mode (see Sys.copyExclusive). */
+/** Mode of an exclusive copy until it is complete (see Sys.copyExclusive). */
 const COPYING = 0o600;
 
-/** A copy of the result that an attempt did not finish: on filesystems without links only. */
+/** Returns whether a file is a copy of the result that an attempt did not finish. Copies are made only on filesystems without links. */
 export const isUnfinishedCopy = async (
   drive: Drive,
   file: PlannedFile,
@@ -52,8 +45,8 @@ export const isUnfinishedCopy = async (
 };
 
 /**
- * Gives the kept file its path back without touching what stands there: `taken` where something does. Without links a directory
- * or file is renamed when the path is free at that moment; a copy could be cut off in the middle.
+ * Puts a backup back to its path. Returns `taken` if something is there, which stays untouched, and `gone` if the backup does not exist.
+ * On a filesystem without links the backup is renamed if the path is free at that moment: a copy could be cut off in the middle.
  */
 export const restore = async (
   { sys }: Drive,
@@ -76,8 +69,8 @@ export const restore = async (
 };
 
 /**
- * Keep files in the directories of all targets, by the index of their file, the one taken last first. `settle`: only those that
- * are ours to settle.
+ * Returns the backups in the directories of all targets by the index of their file, the newest first. `finish`: without the backups of
+ * other live attempts, which finish these themselves.
  */
 export const listBackups = async (
   drive: Drive,
@@ -99,12 +92,12 @@ export const listBackups = async (
       if (stat !== null) found.push({ index: backup.index, path, changed_ns: stat.changed_ns });
     }
   }
-  found.sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1));
+  found.sort((a, b) => Number(b.changed_ns > a.changed_ns) - Number(b.changed_ns < a.changed_ns));
   const byIndex = [...groupBy(found, ({ index }) => index)].sort(([a], [b]) => a - b);
   return new Map(byIndex.map(([index, all]) => [index, all.map(({ path }) => path)]));
 };
 
-/** Does what the bytes of a backup ask for. After this it is gone, except where no blob can hold it (a directory). */
+/** Discards, restores or saves a backup, according to its bytes. It does not exist afterwards, unless no blob can hold it (a directory). */
 export const resolveBackup = async (drive: Drive, index: number, backup: string): Promise<void> => {
   const file = fileAt(drive.plan, index);
   const { target } = targetPaths(drive.plan, index);
@@ -113,7 +106,7 @@ export const resolveBackup = async (drive: Drive, index: number, backup: string)
   if (file.base !== null && seen.kind === 'file' && isAt(seen, file.base)) {
     await discard(drive, index, backup, file.base.ref);
   } else if (file.result !== null && seen.kind === 'file' && isAt(seen, file.result)) {
-    // Another attempt's finished work, taken by mistake.
+    // It is the finished work of another attempt, which was renamed by mistake.
     if ((await restore(drive, backup, target)) === 'taken')
       await discard(drive, index, backup, file.result.ref);
   } else if (await isUnfinishedCopy(drive, file, seen)) {
@@ -123,7 +116,7 @@ export const resolveBackup = async (drive: Drive, index: number, backup: string)
   }
 };
 
-/** Removes a backup whose bytes are `ref`; what a writer with an open handle adds in that moment goes back to the path. */
+/** Removes a backup whose bytes are `ref`. If a writer with an open handle changes it at that moment, its bytes are restored to the path. */
 const discard = async (
   drive: Drive,
   index: number,
@@ -139,7 +132,7 @@ const discard = async (
   await restoreTheirs(drive, index, again);
 };
 
-/** A person's bytes go back to the path: over ours, but under anything that they saved later, which sends these to the blob store. */
+/** Restores the bytes of a person to the path. They replace Emend's bytes; if the person has saved newer ones, they go to the blob store instead. */
 const restoreTheirs = async (drive: Drive, index: number, backup: string): Promise<void> => {
   const { sys, plan } = drive;
   const file = fileAt(drive.plan, index);
@@ -162,15 +155,15 @@ const restoreTheirs = async (drive: Drive, index: number, backup: string): Promi
   for (const second of ours) await resolveBackup(drive, index, second);
 };
 
-/** Into the blob store, with a note in the record that the outcome tells the person. */
+/** Moves a file into the blob store, with a note in the record. The outcome reports the note to the reviewer. */
 export const backUp = async (drive: Drive, file: PlannedFile, path: string): Promise<void> => {
   const seen = await look(drive.sys, path);
-  if (seen.kind !== 'file') return; // A directory or link stays under its backup name; the outcome names it.
+  if (seen.kind !== 'file') return; // A directory or a link stays under its backup name, which the outcome reports.
   const ref = await drive.blobs.put(seen.bytes);
   await drive.record.putSaved({ path: file.path, ref });
   await unlinkIfThere(drive.sys, path);
 };
 
-/** Mode of a new result: the proposal's permissions with the special bits of the file it replaces. */
+/** Returns the mode of a new result: the permissions of the proposal with the special bits of the replaced file. */
 export const resultMode = (file: PlannedFile): number =>
   ((file.result?.mode ?? 0) & PERMISSIONS) | file.special;

@@ -74,13 +74,13 @@ async function named<T>(work: Promise<T>, place: string, path: string): Promise<
 
 const ERRNOS = {
   absent: 'ENOENT',
-  // As for a file in a directory's place: the path leads nowhere.
+  // The error is the same as for a file in the place of a directory: the path leads nowhere.
   link: 'ENOTDIR',
   not_a_directory: 'ENOTDIR',
   forbidden: 'EACCES',
 } as const;
 
-/** Throws what a system call throws at such a path. */
+/** Returns the value that was found. Throws the error that a system call throws for such a path. */
 function valueAt<T>(path: string, result: Found<T>): T {
   if (result.ok) return result.value;
   const code = result.reason in ERRNOS ? ERRNOS[result.reason as keyof typeof ERRNOS] : 'ENOENT';

@@ -1,21 +1,16 @@
-/** The apply engine: lock, check, transaction, outcome; apply/transaction.ts and apply/forward.ts hold the protocol. */
+/** The apply engine: lock, check, transaction, outcome. The protocol is in apply/transaction.ts and apply/forward.ts. */
 import { join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { again, committedSince, outcomeOf, rolledBackBefore } from './repeat.js';
-import { checkFiles, takeBack } from './prepare.js';
-import { dirOf, freshId, isStillDirectory } from './paths.js';
+import { takeBack } from './prepare.js';
+import { checkFiles } from './check-files.js';
+import { dirOf, freshId } from './paths.js';
+import { isStillDirectory } from './resolve-path.js';
 import { sysBeneath } from './beneath-sys.js';
 import { ownProcess, type ProcessIdentity } from '../../system/process.js';
-import {
-  isAt,
-  isOpen,
-  look,
-  openRecord,
-  PERMISSIONS,
-  recordsOf,
-  type TransactionRecord,
-} from './record.js';
+import { isOpen, openRecord, recordsOf, type TransactionRecord } from './record.js';
+import { isAt, look, PERMISSIONS } from './sides.js';
 import {
   asAttempt,
   problemOf,
@@ -47,16 +42,16 @@ import type { BlobStore } from '../../stores/ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
 export interface ApplyEngineOptions {
-  /** As resolveHome gives it. */
+  /** The home, as resolveHome returns it. */
   readonly home: string;
   readonly blobs: BlobStore;
   readonly sys?: Sys;
   readonly locks?: Locks;
-  /** Who we are to other processes; found out unless told. */
+  /** Identity of this process for others; the engine determines it if it is absent. */
   readonly process?: ProcessIdentity;
-  /** How long another live attempt at the same record is waited for before it is joined. */
+  /** Time for which an attempt waits for another live attempt at the same record before it joins in. */
   readonly patience_ms?: number;
-  /** A worker's: the lock of a run that has ended is taken over where it stands for nothing any more. */
+  /** For a worker: the other runs. The engine takes over the lock of a run that has ended, if no applied file needs it. */
   readonly runs?: OtherRuns;
 }
 
@@ -112,7 +107,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
   };
 };
 
-/** Makes the parts of the engine for each of its calls. Who this process is, is found out at the first of them. */
+/** Makes the parts of the engine for each of its calls. The first call determines the identity of this process. */
 const partsOf = (options: ApplyEngineOptions, sys: Sys, locks: Locks) => {
   const { home, blobs, patience_ms = STORE_BOUNDS.attemptPatience_ms } = options;
   const { transactions } = homePaths(home);
@@ -138,7 +133,7 @@ const partsOf = (options: ApplyEngineOptions, sys: Sys, locks: Locks) => {
   };
 };
 
-/** Takes the lock, unless this attempt was given up while it waited for its turn. */
+/** Takes the lock. Throws if this attempt was given up while it waited. */
 const acquireLock = async (
   engine: EngineParts,
   workspace: string,
@@ -158,12 +153,13 @@ const earlierRuns = async (
   stepKey: string,
 ): Promise<readonly string[]> => {
   const takings = await locks.takings(workspace);
-  // Commands that work without Temporal run no tests.
+  // Commands that work without a server run no tests.
   const runs = takings.filter((lock) => lock.stepKey !== stepKey && !isLocal(lock));
   const newest = runs.toSorted((a, b) => b.token - a.token).map((lock) => lock.stepKey);
   return [...new Set(newest)];
 };
 
+/** Returns the highest token of the locks of other steps on the workspace; null: there is none. */
 const newestOtherLock = async (
   locks: Locks,
   workspace: string,
@@ -174,7 +170,7 @@ const newestOtherLock = async (
   return others.length === 0 ? null : Math.max(...others);
 };
 
-/** Returns the applications that the step did not take back, if its commit was made after one of them; null: it was not. */
+/** Returns the applications that the step did not roll back, if it made its commit after one of them; null: it did not. */
 const committedWork = async (
   { sys, transactions }: EngineParts,
   stepKey: StepKey,
@@ -194,13 +190,13 @@ const committedWork = async (
   return lock && { lock, applications: applications.toSorted((a, b) => a.decision - b.decision) };
 };
 
-/** Requests come through histories and JSON: what names files and records is checked again. */
+/** Checks the parts of a request that name files and records. It comes from a history or from JSON. */
 export const checkRequest = (request: ApplyRequest): void => {
   const { stepKey, proposalId, proposal, decision, files } = request;
   if (!isStepKey(stepKey)) fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
   if (!Number.isSafeInteger(decision) || decision < 0)
     fail('internal', `${decision} is not the number of a decision.`);
-  // What was reviewed is what is applied.
+  // Emend applies exactly the proposal that was reviewed.
   if (proposalIdOf(proposal) !== proposalId)
     fail('internal', `The proposal does not have the id ${proposalId} that was approved.`);
   const known = new Set(proposal.files.map((file) => file.path));
@@ -208,6 +204,7 @@ export const checkRequest = (request: ApplyRequest): void => {
   if (unknown !== undefined) fail('internal', `${unknown} is not in the proposal ${proposalId}.`);
 };
 
+/** Applies a proposal, unless its record is closed already: then returns the recorded outcome. */
 const applyOnce = async (
   parts: EngineParts,
   home: string,
@@ -229,56 +226,65 @@ const applyOnce = async (
       problem: problem('home_unusable', `The workspace ${root} is inside Emend's home ${home}.`),
     };
   assertCurrent();
-  const held = await take(root, stepKey, request.holder).catch((error: unknown) =>
+  const taking = await take(root, stepKey, request.holder).catch((error: unknown) =>
     failedAt(error, root),
   );
-  if (held.outcome === 'failed' || held.outcome === 'busy') return held;
-  await checkInTime(parts, root, held);
+  if (taking.outcome === 'failed' || taking.outcome === 'busy') return taking;
+  await checkInTime(parts, root, taking);
   const done = await asAttempt((attempt) =>
-    transact(parts, record, attempt, async (generation): Promise<PlanAttempt> => {
-      const checked = await checkFiles(sys, parts.blobs, { root, home }, request);
-      if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
-      if (request.isStillTested !== undefined && !(await request.isStillTested()))
-        return { ok: false, conflicts: [] };
-      const ids = {
-        stepKey,
-        proposalId,
-        decision,
-        generation,
-        attempt,
-        token: freshId(),
-        process: parts.process,
-      };
-      const { files, dirs } = checked;
-      const { lock, isCurrent } = held;
-      const plan = {
-        kind: 'apply',
-        ...ids,
-        workspace: root,
-        lock,
-        files,
-        dirs,
-        dropDirs: [],
-      } as const;
-      return { ok: true, plan, checked, isCurrent };
-    }).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
+    transact(parts, record, attempt, (generation) =>
+      planApplication(parts, { root, home }, request, { attempt, generation, taking }),
+    ).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
   );
   if (done.outcome === 'closed') {
-    // Another attempt was quicker and its lock has ended: the one that this late attempt took holds nothing.
-    if (held.taken && done.closed.lock.token !== held.lock.token)
-      await locks.release(root, stepKey, held.lock.token);
+    // Another attempt was quicker and its lock has ended: the lock of this late attempt protects nothing.
+    if (taking.taken && done.closed.lock.token !== taking.lock.token)
+      await locks.release(root, stepKey, taking.lock.token);
     return outcomeOf(done.closed);
   }
-  // Nothing of this step was written by this call: others may have the workspace, unless it holds earlier files of the step.
-  const released = releaseIfIdle(parts, root, held.lock);
-  // On a disk that takes nothing, the failure is what a person must hear of; the next attempt or the run's end gives the lock back.
+  // This call wrote nothing: other steps may have the workspace, unless earlier files of this step are applied in it.
+  const released = releaseIfIdle(parts, root, taking.lock);
+  // On a full or broken disk, the caller must hear of the failure itself. The next attempt or the end of the run releases the lock.
   await (done.outcome === 'failed' ? released.catch(() => undefined) : released);
   return done;
 };
 
+/** Checks the files of the request and makes the plan of a generation, or returns the conflicts. */
+const planApplication = async (
+  { sys, blobs, process }: EngineParts,
+  { root, home }: { readonly root: string; readonly home: string },
+  request: ApplyRequest,
+  {
+    attempt,
+    generation,
+    taking: { lock, isCurrent },
+  }: { readonly attempt: string; readonly generation: number; readonly taking: CurrentTaking },
+): Promise<PlanAttempt> => {
+  const checked = await checkFiles(sys, blobs, { root, home }, request);
+  if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
+  if (request.isStillTested !== undefined && !(await request.isStillTested()))
+    return { ok: false, conflicts: [] };
+  const plan = {
+    kind: 'apply',
+    stepKey: request.stepKey,
+    proposalId: request.proposalId,
+    decision: request.decision,
+    generation,
+    attempt,
+    token: freshId(),
+    process,
+    workspace: root,
+    lock,
+    files: checked.files,
+    dirs: checked.dirs,
+    dropDirs: [],
+  } as const;
+  return { ok: true, plan, checked, isCurrent };
+};
+
 /**
- * Throws where the attempt was given up while it took the lock. Where the attempt in its place works under that, it is not ours to end;
- * else nobody would.
+ * Throws if the attempt was given up while it took the lock. Ends this lock first, as no other attempt would, unless the attempt in its place
+ * works under it.
  */
 const checkInTime = async (
   parts: EngineParts,
@@ -297,7 +303,7 @@ const checkInTime = async (
 const failedAt = (error: unknown, root: string) =>
   ({ outcome: 'failed', problem: problemOf(error, root) }) as const;
 
-/** After an error: an outcome where nothing was written and nothing will be, else thrown on, as the record must be gone on with. */
+/** Returns the outcome after an error, if nothing was written and nothing will be. Otherwise throws the error: the next attempt continues the record. */
 const openOrFailed = async (
   { sys }: EngineParts,
   record: TransactionRecord,
@@ -306,15 +312,16 @@ const openOrFailed = async (
 ) => {
   const state = await record.load();
   if (state.closed !== null) return { outcome: 'closed', closed: state.closed } as const;
-  // Others are at work on this record: they may write yet, under the lock that this attempt would end.
+  // Other attempts at this record may still write under the lock, which this attempt would end.
   if (error instanceof ProblemError && error.problem.code === 'busy') throw error;
   if (state.plan === null || !isOpen(state)) return failedAt(error, root);
-  // Without a verdict nothing goes forward, and only the attempt that planned, which ends here, could have asked for one.
+  // Nothing is committed without a verdict, and only the attempt that wrote the plan, which ends here, could have asked for one.
   if (state.verdict === 'committed' || state.plan.attempt !== attempt) throw error;
   await takeBack(sysBeneath(sys, state.plan.workspace), state.plan).catch(() => undefined);
   return failedAt(error, root);
 };
 
+/** Ends the lock, unless files are applied under it. */
 const releaseIfIdle = async (
   parts: EngineParts,
   root: string,
@@ -326,7 +333,7 @@ const releaseIfIdle = async (
     await parts.locks.release(root, lock.stepKey, lock.token);
 };
 
-/** Has any attempt of the step planned something under this lock? */
+/** Returns whether an attempt of the step has written a plan under this lock. */
 const plansUnder = async (
   { sys, transactions }: EngineParts,
   { stepKey, token }: WorkspaceLock,
@@ -336,7 +343,7 @@ const plansUnder = async (
   return false;
 };
 
-/** Files of a proposal that are not what was applied, after tests that wrote to them. */
+/** Returns the files of a proposal that differ from what was applied, after tests that wrote to them. */
 const differing = async (
   { sys, blobs }: Pick<EngineParts, 'sys' | 'blobs'>,
   root: string,
@@ -344,17 +351,17 @@ const differing = async (
 ): Promise<Found> => {
   const found: Found[number][] = [];
   for (const file of files) {
-    // Through a link that was put in the place of a directory other bytes would be read.
+    // Through a link in the place of a directory, other bytes would be read.
     const isThere = await isStillDirectory(sys, root, dirOf(file.path));
     const seen = isThere
       ? await look(sysBeneath(sys, root), join(root, file.path))
       : ({ kind: 'absent' } as const);
     if (isAt(seen, file.result) && (isThere || file.result === null)) continue;
-    const now =
+    const current =
       seen.kind === 'file'
         ? { ref: await blobs.put(seen.bytes), mode: seen.stat.mode & PERMISSIONS }
         : null;
-    found.push({ ...file, now });
+    found.push({ ...file, now: current });
   }
   return found;
 };

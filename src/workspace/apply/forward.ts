@@ -1,12 +1,12 @@
 /**
- * After the point of no return: every file goes forward. All that is done here is derived from what lies on the disk, so that any
- * number of attempts, one after another or at once, come to the same end:
+ * Writes every file of a plan after the point of no return. Each step depends only on what is on the disk, so that any number of attempts,
+ * one after another or at the same time, reach the same result:
  *
- * 1. place: the target is renamed to a backup name of this attempt, the temp file linked to the path. A target that is not at its
- *    base is a person's and is not touched. A temp file that is gone says that another attempt has finished the file.
- * 2. directories are fsynced, so that a temp file's absence never outlives its result.
- * 3. finish: the temp name is removed; backups are hashed: the base is dropped, anything else is a person's and goes back.
- * 4. directories are fsynced, every path is looked at, and the outcome is what is found.
+ * 1. place: the target is renamed to a backup name of this attempt, and the temp file is linked to the path. A target that is not at its
+ *    base belongs to a person and is not touched. If the temp file is gone, another attempt has finished the file.
+ * 2. The directories are synced, so that the absence of a temp file never outlives its result.
+ * 3. finish: the temp name is removed. The backups are hashed: a base is removed, anything else belongs to a person and is restored.
+ * 4. The directories are synced, and every path is read. The outcome is what is found.
  */
 import { join } from 'node:path';
 import {
@@ -18,14 +18,16 @@ import {
   resolveBackup,
   type Drive,
 } from './backups.js';
-import { difference, isAt, look, type ClosedRecord, type PlannedFile } from './record.js';
-import { dirOf, fileAt, targetDirs, targetPaths, isStillDirectory } from './paths.js';
+import type { ClosedRecord, PlannedFile } from './record.js';
+import { difference, isAt, look } from './sides.js';
+import { dirOf, fileAt, targetDirs, targetPaths } from './paths.js';
+import { isStillDirectory } from './resolve-path.js';
 import { syncDirs } from './prepare.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';
 import { errnoOf, linksFail } from '../../system/sys.js';
 import type { ConflictFile } from '../ports.js';
 
-/** Carries a committed plan to its end and closes the record. Throws where the disk refuses; then the record stays open. */
+/** Carries a committed plan to its end and closes the record. Throws if the disk refuses; then the record stays open. */
 export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
   const { plan, record, sys } = drive;
   const written = [...plan.files.entries()].filter(([, file]) => file.write);
@@ -44,7 +46,10 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
   return record.putClosed(await outcomeOf(drive));
 };
 
-/** What only a committed generation leaves: where its verdict is lost (a damaged home) going back would leave the change half done. */
+/**
+ * Returns whether the workspace has files that only a committed generation makes. If its verdict is lost (in a damaged home), a revert would
+ * leave the change half done.
+ */
 export const hasBegun = async (drive: Drive): Promise<boolean> => {
   const idOf = async (path: string) =>
     (await orNull(drive.sys.lstat(path), ['ENOENT', 'ENOTDIR']))?.id;
@@ -56,13 +61,14 @@ export const hasBegun = async (drive: Drive): Promise<boolean> => {
   return (await listBackups(drive, 'all')).size > 0 || drive.record.isCopying();
 };
 
-/** An empty directory that stays is no reason to stop half-way. */
+/** Errnos of a directory that cannot be removed. It stays, which is no reason to stop half-way. */
 export const STAYS = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY', 'EPERM', 'EACCES'];
 
-/** The step's files and directories as they are made durable: every directory in which a name came or went. */
+/** Makes the files and directories of the plan durable: syncs every directory in which a name was made or removed. */
 const fsyncDirs = ({ sys, plan }: Drive) =>
   syncDirs(sys, plan.workspace, [...targetDirs(plan), ...plan.dropDirs.map(dirOf)]);
 
+/** Replaces the target by the temp file, unless another attempt has done so or the target belongs to a person. */
 const place = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
   const { sys, plan } = drive;
   const { target, temp, backup } = targetPaths(plan, index);
@@ -73,7 +79,7 @@ const place = async (drive: Drive, file: PlannedFile, index: number): Promise<vo
   let kept: string | null = null;
   if (seen.kind === 'absent') {
     if (file.result === null) return;
-    // Absent because an attempt took it, or because a person deleted it?
+    // If an attempt renamed the target, there is a backup; otherwise a person deleted it.
     if (file.base !== null && !(await listBackups(drive, 'all')).has(index)) return;
   } else {
     if (seen.stat.id === ours.id || isAt(seen, file.result)) return;
@@ -85,13 +91,13 @@ const place = async (drive: Drive, file: PlannedFile, index: number): Promise<vo
   try {
     await putResult(drive, file, index, kept);
   } catch (error) {
-    // The path must not stay absent while somebody mends the disk; if this fails too, the next attempt does it.
+    // The path must not stay absent until the disk is repaired. If this also fails, the next attempt does it.
     await giveWay(drive, file, index, kept).catch(() => undefined);
     throw error;
   }
 };
 
-/** The temp file becomes the target, unless the path was taken meanwhile or another attempt has finished. */
+/** Links the temp file to the target, unless the path was taken in the meantime or another attempt has finished. */
 const putResult = async (
   drive: Drive,
   file: PlannedFile,
@@ -121,7 +127,7 @@ const putResult = async (
   }
 };
 
-/** After a failed placing: a half copy of ours goes, the kept file gets its path back where that is free. */
+/** Cleans up after a failed placing: removes an incomplete copy, and restores the backup to its path if that is free. */
 const giveWay = async (
   drive: Drive,
   file: PlannedFile,
@@ -140,6 +146,7 @@ const giveWay = async (
   if (kept !== null) await restore(drive, kept, target);
 };
 
+/** Removes the temp name of a file. Bytes that a person wrote into it are saved before. */
 const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
   const { sys, plan } = drive;
   const { target, temp } = targetPaths(plan, index);
@@ -147,13 +154,14 @@ const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise
     const ours = await orNull(sys.lstat(temp), ['ENOENT', 'ENOTDIR']);
     if (ours === null) return;
     const there = await orNull(sys.lstat(target), ['ENOENT', 'ENOTDIR']);
-    // A person may have written through the path while temp and target were one file, and then saved another one over it.
+    // While temp and target were one file, a person may have written into it, and then have saved another file over the target.
     if (there?.id !== ours.id && !isAt(await look(sys, temp), file.result))
       return backUp(drive, file, temp);
   }
   await orNull(sys.unlink(temp), ['ENOENT', 'ENOTDIR']);
 };
 
+/** Reads every path of the plan. Returns the files that have their result, and a conflict for each of the others. */
 const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
   const { sys, plan, record } = drive;
   const saved = await record.saved();
@@ -165,19 +173,20 @@ const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
     const notes = saved
       .filter((s) => s.path === file.path)
       .map((s) => `; bytes saved in the meantime and then replaced are kept as ${s.ref}`);
-    const left = (backups.get(index) ?? []).map((k) => `; the previous content is now at ${k}`);
+    const places = (backups.get(index) ?? []).map((k) => `; the previous content is now at ${k}`);
     const still = await isStillDirectory(sys, plan.workspace, dirOf(file.real));
     const seen = still ? await look(sys, target) : ({ kind: 'absent' } as const);
     if (
       isAt(seen, file.result) &&
       (still || file.result === null) &&
-      notes.length + left.length === 0
+      notes.length + places.length === 0
     ) {
       files.push(file.path);
       continue;
     }
-    const why = still ? difference(file.result, seen) : 'its directory was moved or replaced';
-    conflicts.push({ path: file.path, why: [`${file.path}: ${why}`, ...notes, ...left].join('') });
+    const reason = still ? difference(file.result, seen) : 'its directory was moved or replaced';
+    const parts = [`${file.path}: ${reason}`, ...notes, ...places];
+    conflicts.push({ path: file.path, why: parts.join('') });
   }
   return {
     outcome: conflicts.length === 0 ? 'applied' : 'conflict',

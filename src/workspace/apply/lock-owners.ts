@@ -1,6 +1,6 @@
 /**
- * The lock of a step whose workflow is closed. Where nothing of it waits for a commit it is simply ended; where files are applied
- * and not committed it stays, and a person says what becomes of them.
+ * Ends the lock of a step whose workflow is closed. If files are applied but not committed, the lock stays, and the user decides whether
+ * these files are kept or restored.
  */
 import type { EngineParts } from './transaction.js';
 import { isStepKey, shownKey, type StepKey } from '../../shared/ids.js';
@@ -30,7 +30,7 @@ export interface AppliedRecord {
   readonly closed: ClosedRecord;
 }
 
-/** The step's closed applications under this lock, those that were rolled back left out, in order of their decisions. */
+/** Returns the closed applications of the step under this lock that were not rolled back, in the order of their decisions. */
 export const appliedUnder = async (
   sys: Sys,
   transactions: string,
@@ -41,7 +41,7 @@ export const appliedUnder = async (
   return found.filter(({ plan }) => plan.lock.token === token || plan.lock.token === continues);
 };
 
-/** The same under whichever lock. */
+/** Returns the closed applications of the step under any lock that were not rolled back, in the order of their decisions. Throws `disk` if a plan is lost. */
 export const appliedRecords = async (
   sys: Sys,
   transactions: string,
@@ -56,7 +56,7 @@ export const appliedRecords = async (
       backName === record.name ? undefined : records.find(({ name }) => name === backName);
     if (back !== undefined && (await back.load()).closed !== null) continue;
     const first = await record.readPlan(1);
-    // A damaged one of another workspace says nothing of this.
+    // A damaged record of another workspace does not matter here.
     if (first !== null && first.workspace !== workspace) continue;
     const { plan, closed, ...rest } = await record.load();
     if (plan !== null && plan.workspace !== workspace) continue;
@@ -73,9 +73,9 @@ export const appliedRecords = async (
 };
 
 /**
- * Ends `holder`'s lock where it stands for nothing any more. The order is what makes it safe beside an apply of that step which still
- * runs somewhere: it asks for its lock once more after its plan is written and before the point of no return (transaction.ts). Either it
- * finds the lock ended and goes back, or its plan is found here.
+ * Ends the lock of `holder` if no applied file needs it any more. An apply of that step may still run somewhere; the order of the calls
+ * makes that safe. Such an apply checks its lock again after it has written its plan and before the point of no return (transaction.ts).
+ * Either it finds that the lock has ended and reverts, or this function finds its plan.
  */
 export const releaseEnded = async (
   parts: EngineParts,
@@ -85,11 +85,11 @@ export const releaseEnded = async (
 ): Promise<LockEnd> => {
   const { sys, transactions, locks } = parts;
   const root = await sys.realpath(workspace);
-  const look = async (held: WorkspaceLock): Promise<LockEnd | null> => {
+  const look = async (lock: WorkspaceLock): Promise<LockEnd | null> => {
     const recovered = await recoverAll(parts, [holder.stepKey]);
     if (recovered.some(({ did }) => did === 'left_to_live_process')) return { outcome: 'at_work' };
     if (recovered.some(({ did }) => did === 'failed')) return { outcome: 'unrecovered' };
-    const files = (await appliedUnder(sys, transactions, root, held)).flatMap(
+    const files = (await appliedUnder(sys, transactions, root, lock)).flatMap(
       ({ closed }) => closed.files,
     );
     return files.length === 0 ? null : { outcome: 'kept', files: [...new Set(files)] };
@@ -103,36 +103,37 @@ export const releaseEnded = async (
     return { outcome: 'ended', because: finished ? 'finished' : 'committed' };
   const after = await look(holder);
   if (after === null) return { outcome: 'ended', because: 'nothing_applied' };
-  // It came to its point of no return in between: its files are held for it again, unless somebody was quicker.
+  // The step passed its point of no return in between: its files are locked for it again, unless another step was quicker.
   await locks.take(root, holder.stepKey, { ...holder, continues: holder.token });
   return after;
 };
 
-/** Did the step's commit reach the branch? Only the notice of it is missing then. */
+/** Returns whether the commit of the step is on the branch. Then the workflow only did not hear of it. */
 const isCommitted = async (root: string, holder: WorkspaceLock): Promise<boolean> => {
   const repository = await repositoryOf(root);
   return repository !== null && (await stateOfHolder(repository, holder)).kind === 'committed';
 };
 
-// bound: Locks of ended runs taken over by one taking; each further one means that another ended run was quicker.
+// bound: Number of locks of ended runs that one call takes over; each further one means that another ended run was quicker.
 const TAKE_OVERS = 3;
 
-/** What is known of other runs, and who is told of a lock that was taken over. */
+/** Reports the state of other runs, and hears of each lock that was taken over from one. */
 export interface OtherRuns {
   readonly stateOfHolder: (holder: WorkspaceLock, workspace: string) => Promise<HolderState>;
   readonly tookOver: (workspace: string, holder: WorkspaceLock, because: string) => void;
 }
 
-/** As `Locks.take`; the lock of a run that has ended is taken over where it stands for nothing any more. */
+/** Takes a lock like `Locks.take`, but also takes over the lock of a run that has ended if no applied file needs it. */
 export const takeOver =
   (parts: EngineParts, runs: OtherRuns): EngineParts['take'] =>
   async (workspace, stepKey, holder) => {
     for (let takeOvers = 0; ; takeOvers++) {
-      const held = await parts.locks.take(workspace, stepKey, holder);
-      if (held.outcome !== 'busy' || takeOvers === TAKE_OVERS) return held;
-      const found = await holdOf(parts, runs, workspace, held.holder);
-      if (!found.free) return found.advice === undefined ? held : { ...held, advice: found.advice };
-      runs.tookOver(workspace, held.holder, found.because);
+      const taking = await parts.locks.take(workspace, stepKey, holder);
+      if (taking.outcome !== 'busy' || takeOvers === TAKE_OVERS) return taking;
+      const found = await holdOf(parts, runs, workspace, taking.holder);
+      if (!found.free)
+        return found.advice === undefined ? taking : { ...taking, advice: found.advice };
+      runs.tookOver(workspace, taking.holder, found.because);
     }
   };
 
@@ -177,13 +178,13 @@ const holdOf = async (
   }
 };
 
-// Holds of commands that work on a workspace by themselves (`emend patch`, `emend undo`): no server knows them, so the lock itself says
-// which process it is. Where that process is gone the hold stands for nothing: its transaction is finished or reverted, and it ends.
+// Locks of commands that work on a workspace without a server (`emend patch`, `emend undo`): the lock itself names the process. If that
+// process is gone, its transaction is finished or reverted, and the lock ends.
 
-/** No Temporal namespace may be named so. */
+/** Namespace of the locks of commands. No Temporal namespace can have this name. */
 const NAMESPACE = '-local-';
 
-/** `host`: the id of the home that has the transaction's record. */
+/** Returns the holder for a lock of this process. `host`: id of the home with the record of the transaction. */
 export const localHolder = (
   host: string,
   { boot, pid, started }: ProcessIdentity,
@@ -202,7 +203,7 @@ const readHolder = ({
 
 export const isLocal = (holder: ApplyRequest['holder']): boolean => holder.namespace === NAMESPACE;
 
-/** What can be said of the command that holds a workspace; null: the holder is a run. `host`: id of the home that asks. */
+/** Returns the state of the command that holds a workspace; null: the holder is a run. `host`: id of the home of the caller. */
 export const stateOfLocal = async (
   holder: WorkspaceLock,
   host: string,
@@ -219,7 +220,7 @@ export const stateOfLocal = async (
   };
 };
 
-/** Ends the hold of a command whose process is gone, after its transaction was recovered. Null: nothing of that kind holds the workspace. */
+/** Ends the lock of a command whose process is gone, after its transaction was recovered. Returns null if no such lock is on the workspace. */
 export const releaseDead = async (
   engine: ApplyEngine,
   workspace: string,
@@ -231,21 +232,24 @@ export const releaseDead = async (
   return engine.releaseEnded(workspace, holder, true);
 };
 
-/** The same in every workspace that this home's transactions name and that is there; what cannot be read is told, and hides none of the others. */
+/**
+ * Ends the locks of commands whose process is gone, in every existing workspace that a transaction of this home names. Returns an entry for
+ * each record that cannot be read; it does not hide the others.
+ */
 export const releaseAllDead = async (engine: ApplyEngine, home: string, host: string) => {
   const { transactions } = homePaths(home);
   const failed: RecoveredTransaction[] = [];
-  const told = (stepKey: StepKey, record: string, workspace: string) => (error: unknown) => {
+  const noteFailure = (stepKey: StepKey, record: string, workspace: string) => (error: unknown) => {
     failed.push(unrecovered({ stepKey, record, workspace }, error));
   };
   const holders = new Map<string, StepKey>();
   for (const stepKey of ((await orNull(realSys.readdir(transactions))) ?? []).filter(isStepKey))
     for (const record of await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
-      const plan = (await record.load().catch(told(stepKey, record.name, '')))?.plan;
+      const plan = (await record.load().catch(noteFailure(stepKey, record.name, '')))?.plan;
       if (plan && isLocal(plan.lock)) holders.set(plan.workspace, stepKey);
     }
   for (const [workspace, stepKey] of holders)
     if ((await whyAway(realSys, workspace)) === null)
-      await releaseDead(engine, workspace, host).catch(told(stepKey, '', workspace));
+      await releaseDead(engine, workspace, host).catch(noteFailure(stepKey, '', workspace));
   return failed;
 };

@@ -1,8 +1,9 @@
 /**
- * A step's hold on a workspace. ◆ Each taking is a file of its own, `<number>.json`, written once; `<number>.end.json` ends it. So the
- * token rises with every taking, a lock is never half there, and no late writer can bring an ended one back.
+ * The lock of a step on a workspace. ◆ Each taking has a file of its own, `<number>.json`, which is written once; `<number>.end.json` ends
+ * it. Therefore the token rises with every taking, a lock is never half written, and no late writer can restore an ended one.
  */
 import { join } from 'node:path';
+import { withoutUndefined } from '../../shared/absence.js';
 import { fail, nullOn } from '../../shared/problems.js';
 import { repositoryIfGit, type GitRepository, type Head } from '../git/git.js';
 import { recoverIndexLock } from '../git/index-lock.js';
@@ -14,11 +15,10 @@ import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { LockAttempt, WorkspaceLock } from '../ports.js';
 
-const LOCK_TAKINGS = 100; // bound: Lost races in a row before a taking gives up: each lost one means that somebody else took the lock.
-const ENDED_LOCKS = 3; // bound: Ended locks kept for whoever looks into what happened; older ones are removed.
+const LOCK_TAKINGS = 100; // bound: Number of races lost in a row before a taking gives up; after each lost race, another step had the lock.
+const ENDED_LOCKS = 3; // bound: Number of ended locks that are kept, so that a user can find out what happened; older ones are removed.
 
-// Where a workspace's lock lies, and what its git says at that moment.
-
+/** The place of the lock of a workspace, and its HEAD at that moment. */
 interface LockPlace extends Head {
   readonly dir: string;
   /** Null outside git. */
@@ -26,9 +26,10 @@ interface LockPlace extends Head {
 }
 
 /**
- * The directory of a workspace's lock: in its git directory (each worktree has its own), so that two homes exclude each other; in the
- * home where there is no git, or none installed. With HEAD's commit and branch; null where there is none (no commits yet, detached, outside
- * git). `root` is the workspace's real path. Throws ProblemError `git_failed` where git cannot say which.
+ * Returns the directory of the lock of a workspace, with the commit and the branch of HEAD. The directory is in the git directory, so that
+ * two homes exclude each other; each worktree has its own. It is in the home if the workspace is not in git, or git is not installed. The
+ * commit is null if there is none yet, the branch also if HEAD is detached. `root` is the real path of the workspace. Throws ProblemError
+ * `git_failed` if git does not know the directory.
  */
 const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
   const repository = await repositoryIfGit(root);
@@ -44,41 +45,40 @@ const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
 };
 
 export type LockTaking = LockAttempt & {
-  /** This call took it; it was not held by the step before. */
+  /** This call took the lock; the step did not have it before. */
   readonly taken: boolean;
-  /** Is the lock of this token still the one that stands? Asked right before what cannot be taken back. */
+  /** Returns whether this lock has not ended. The caller checks it right before a change that cannot be taken back. */
   readonly isCurrent: () => Promise<boolean>;
 };
 
 export type CurrentTaking = LockTaking & { readonly outcome: 'held' };
 
+/** The workflow that takes a lock, and the token of its earlier lock that this one continues. */
+type Holder = Pick<WorkspaceLock, 'workflowId' | 'namespace' | 'continues'>;
+
 export interface Locks {
-  /** `held` (a step gets its own lock back unchanged) or `busy` with the other step's. */
-  take(
-    workspace: string,
-    stepKey: StepKey,
-    holder: Pick<WorkspaceLock, 'workflowId' | 'namespace' | 'continues'>,
-  ): Promise<LockTaking>;
+  /** Takes the lock. Returns `held` (with the unchanged lock, if the step has it already), or `busy` with the lock of the other step. */
+  take(workspace: string, stepKey: StepKey, holder: Holder): Promise<LockTaking>;
   read(workspace: string): Promise<WorkspaceLock | null>;
-  /** The last ones, ended ones too; what cannot be read of them is left out. */
+  /** Returns the last locks, also those that have ended. Locks that cannot be read are left out. */
   takings(workspace: string): Promise<readonly WorkspaceLock[]>;
   /**
-   * Does nothing where the step does not hold it, or holds it by another number than the one given: whoever comes late ends nothing
-   * that was taken after it.
+   * Ends the lock of the step. Does nothing if the step does not have it, or has one with another token: a late caller must not end a
+   * lock that was taken later.
    */
   release(workspace: string, stepKey: StepKey, token?: number | null): Promise<void>;
-  /** Ends the lock of this token whoever holds it; for steps whose workflow is closed. False where it is not the one held. */
+  /** Ends the lock with this token, whichever step has it, for steps whose workflow is closed. Returns false if the workspace has another lock, or none. */
   break(workspace: string, token: number): Promise<boolean>;
 }
 
 export interface LockOptions {
   readonly home: string;
   readonly sys?: Sys;
-  /** Of what a lock says about when. */
+  /** Clock for the times in a lock. */
   readonly clock?: Clock;
 }
 
-/** Readable for the repository's other users, whose Emend must see the lock. */
+/** Modes with which the other users of the repository can read the lock, as their Emend must see it. */
 const MODES = { mode: 0o644, dirMode: 0o755 };
 
 interface CurrentLock {
@@ -87,48 +87,109 @@ interface CurrentLock {
   readonly numbers: readonly number[];
 }
 
-export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOptions): Locks => {
-  const takenPath = (place: LockPlace, token: number) => join(place.dir, `${token}.json`);
-  const endPath = (place: LockPlace, token: number) => join(place.dir, `${token}.end.json`);
+type LockContext = Required<LockOptions>;
 
-  const standing = async (place: LockPlace): Promise<CurrentLock> => {
-    const names = (await orNull(sys.readdir(place.dir))) ?? [];
-    const numbers = names
-      .flatMap((name) => /^([1-9][0-9]*)\.json$/.exec(name)?.[1] ?? [])
-      .map(Number);
-    const token = Math.max(0, ...numbers);
-    if (token === 0 || names.includes(`${token}.end.json`)) return { token, holder: null, numbers };
-    // Removed since the listing: then it had ended.
-    const oddIn = (lock: WorkspaceLock): string | null =>
-      lock.token === token ? null : `it is the lock ${lock.token}`;
-    const holder = await readJson<WorkspaceLock>(
-      sys,
-      takenPath(place, token),
-      'WorkspaceLock',
-      oddIn,
-    );
-    return { token, holder, numbers };
-  };
+const takenPath = (place: LockPlace, token: number) => join(place.dir, `${token}.json`);
+const endPath = (place: LockPlace, token: number) => join(place.dir, `${token}.end.json`);
 
-  const forget = async (
-    place: LockPlace,
-    numbers: readonly number[],
-    newest: number,
-  ): Promise<void> => {
-    for (const token of numbers.filter((n) => n < newest - ENDED_LOCKS)) {
-      await removePut(sys, takenPath(place, token));
-      await removePut(sys, endPath(place, token));
+/** Returns the newest lock of the place. Its holder is null if it has ended, or if there was none yet. */
+const readCurrent = async (sys: Sys, place: LockPlace): Promise<CurrentLock> => {
+  const names = (await orNull(sys.readdir(place.dir))) ?? [];
+  const numbers = names
+    .flatMap((name) => /^([1-9][0-9]*)\.json$/.exec(name)?.[1] ?? [])
+    .map(Number);
+  const token = Math.max(0, ...numbers);
+  if (token === 0 || names.includes(`${token}.end.json`)) return { token, holder: null, numbers };
+  const oddIn = (lock: WorkspaceLock): string | null =>
+    lock.token === token ? null : `it is the lock ${lock.token}`;
+  // Null if the file was removed since the listing: then the lock had ended.
+  const holder = await readJson<WorkspaceLock>(
+    sys,
+    takenPath(place, token),
+    'WorkspaceLock',
+    oddIn,
+  );
+  return { token, holder, numbers };
+};
+
+/** Removes the files of old locks. */
+const removeOld = async (
+  sys: Sys,
+  place: LockPlace,
+  numbers: readonly number[],
+  newest: number,
+): Promise<void> => {
+  for (const token of numbers.filter((n) => n < newest - ENDED_LOCKS)) {
+    await removePut(sys, takenPath(place, token));
+    await removePut(sys, endPath(place, token));
+  }
+};
+
+/** Writes the file that ends a lock. */
+const endLock = async (
+  { sys, clock }: LockContext,
+  place: LockPlace,
+  token: number,
+  author: string,
+): Promise<void> => {
+  await putJsonIfAbsent(
+    sys,
+    endPath(place, token),
+    { token, by: author, at: isoTime(clock) },
+    MODES,
+  );
+};
+
+/** Returns a function that checks whether the lock has not ended. */
+const currentCheck = (sys: Sys, place: LockPlace, token: number) => async (): Promise<boolean> =>
+  (await orNull(sys.lstat(takenPath(place, token)))) !== null &&
+  (await orNull(sys.lstat(endPath(place, token)))) === null;
+
+/** Takes the lock of a place for the step, unless a step has it. */
+const takeAt = async (
+  { sys, home, clock }: LockContext,
+  { root, place }: { readonly root: string; readonly place: LockPlace },
+  stepKey: StepKey,
+  { workflowId, namespace, continues }: Holder,
+): Promise<LockTaking | null> => {
+  for (let taking = 0; taking < LOCK_TAKINGS; taking++) {
+    const current = await readCurrent(sys, place);
+    if (current.holder !== null) {
+      const isCurrent = currentCheck(sys, place, current.token);
+      const lock = current.holder;
+      return lock.stepKey === stepKey
+        ? { outcome: 'held', lock, taken: false, isCurrent }
+        : { outcome: 'busy', holder: lock, taken: false, isCurrent };
     }
-  };
+    const token = current.token + 1;
+    const { head, headRef } = await lockPlace(root, home);
+    const lock: WorkspaceLock = withoutUndefined({
+      token,
+      stepKey,
+      workflowId,
+      namespace,
+      takenAt: isoTime(clock),
+      head,
+      headRef,
+      continues,
+    });
+    const put = await putJsonIfAbsent(sys, takenPath(place, token), lock, MODES);
+    if (!put.created) continue;
+    // If the files of this token were removed as too old before, it is no lock: other steps have taken newer ones.
+    if ((await readCurrent(sys, place)).token !== token) {
+      await removePut(sys, takenPath(place, token));
+      continue;
+    }
+    await removeOld(sys, place, current.numbers, token);
+    return { outcome: 'held', lock, taken: true, isCurrent: currentCheck(sys, place, token) };
+  }
+  return null;
+};
 
-  const end = async (place: LockPlace, token: number, by: string): Promise<void> => {
-    await putJsonIfAbsent(sys, endPath(place, token), { token, by, at: isoTime(clock) }, MODES);
-  };
+export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOptions): Locks => {
+  const context = { sys, home, clock };
 
-  const isCurrent = (place: LockPlace, token: number) => async (): Promise<boolean> =>
-    (await orNull(sys.lstat(takenPath(place, token)))) !== null &&
-    (await orNull(sys.lstat(endPath(place, token)))) === null;
-
+  /** Calls `work` with the real path of a workspace and the place of its lock. */
   const on = <T>(
     workspace: string,
     work: (root: string, place: LockPlace) => Promise<T>,
@@ -139,53 +200,26 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
     });
 
   return {
-    take: (workspace, stepKey, { workflowId, namespace, continues }) =>
+    take: (workspace, stepKey, holder) =>
       on(workspace, async (root, place) => {
-        // A commit that died with git's lock of the index holds up everything that follows in this workspace.
+        // A commit that died while it had git's lock of the index blocks every later command in this workspace.
         if (place.repository !== null) await recoverIndexLock(sys, place.repository);
-        for (let taking = 0; taking < LOCK_TAKINGS; taking++) {
-          const now_ = await standing(place);
-          if (now_.holder !== null)
-            return {
-              ...(now_.holder.stepKey === stepKey
-                ? { outcome: 'held', lock: now_.holder }
-                : { outcome: 'busy', holder: now_.holder }),
-              taken: false,
-              isCurrent: isCurrent(place, now_.token),
-            };
-          const token = now_.token + 1;
-          const { head, headRef } = await lockPlace(root, home);
-          const ours: WorkspaceLock = {
-            token,
-            stepKey,
-            workflowId,
-            namespace,
-            takenAt: isoTime(clock),
-            head,
-            headRef,
-            ...(continues === undefined ? {} : { continues }),
-          };
-          const put = await putJsonIfAbsent(sys, takenPath(place, token), ours, MODES);
-          if (!put.created) continue;
-          // A token so old that its files were removed is no lock: somebody went on meanwhile.
-          if ((await standing(place)).token !== token) {
-            await removePut(sys, takenPath(place, token));
-            continue;
-          }
-          await forget(place, now_.numbers, token);
-          return { outcome: 'held', lock: ours, taken: true, isCurrent: isCurrent(place, token) };
-        }
+        const taking = await takeAt(context, { root, place }, stepKey, holder);
+        if (taking !== null) return taking;
         return fail(
           'busy',
           `The lock of ${workspace} was taken by others ${LOCK_TAKINGS} times in a row.`,
         );
       }),
 
-    read: (workspace) => on(workspace, async (_root, place) => (await standing(place)).holder),
+    read: (workspace) =>
+      on(workspace, async (_root, place) => (await readCurrent(sys, place)).holder),
 
     takings: (workspace) =>
       on(workspace, async (_root, place) => {
-        const paths = (await standing(place)).numbers.map((token) => takenPath(place, token));
+        const paths = (await readCurrent(sys, place)).numbers.map((token) =>
+          takenPath(place, token),
+        );
         const read = (path: string) =>
           readJson<WorkspaceLock>(sys, path, 'WorkspaceLock').catch(nullOn('disk'));
         return (await Promise.all(paths.map(read))).filter((lock) => lock !== null);
@@ -193,16 +227,16 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
 
     release: (workspace, stepKey, token) =>
       on(workspace, async (_root, place) => {
-        const { holder } = await standing(place);
+        const { holder } = await readCurrent(sys, place);
         if (holder?.stepKey === stepKey && (token ?? holder.token) === holder.token)
-          await end(place, holder.token, stepKey);
+          await endLock(context, place, holder.token, stepKey);
       }),
 
     break: (workspace, token) =>
       on(workspace, async (_root, place) => {
-        const { holder } = await standing(place);
+        const { holder } = await readCurrent(sys, place);
         if (holder?.token !== token) return false;
-        await end(place, token, 'recovery');
+        await endLock(context, place, token, 'recovery');
         return true;
       }),
   };

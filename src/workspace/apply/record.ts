@@ -1,45 +1,46 @@
 /**
  * ◆ The durable record of a transaction: a directory of files that are each written once.
  *
- *     plan-<g>.json      what generation g is about to do, by whom; written before anything in the workspace
+ *     plan-<g>.json      the changes of generation g and their attempt; written before anything in the workspace
  *     verdict-<g>.json   `committed` (the point of no return) or `reverted`: whoever writes it first decides, for all processes
  *     cleaned-<g>.json   a reverted generation's temp files are gone
- *     driver-<id>.json   another attempt goes forward with a committed generation
- *     ended-<id>.json    an attempt could not go on, and does nothing any more
- *     saved-<id>.json    bytes of a person that were superseded and now lie in the blob store
- *     copying.json       results are copied, as the filesystem has no links: a half copy may stand under a path
+ *     driver-<id>.json   another attempt continues a committed generation
+ *     ended-<id>.json    an attempt could not continue, and has stopped
+ *     saved-<id>.json    bytes of a person that were replaced and are now in the blob store
+ *     copying.json       results are copied, as the filesystem has no links: an incomplete copy may be under a path
  *     closed.json        the outcome; never changes
- *     reverted.json        the step asked for a rollback: what has no verdict yet must not go forward any more
- *     swept.json         nothing that a late attempt left is lying about
+ *     reverted.json      the step requested a rollback: a generation without a verdict must not be committed any more
+ *     swept.json         all files that late attempts left behind are removed
  */
 import { dirname, join, resolve } from 'node:path';
 import type { BlobRef } from '../../shared/ids.js';
-import { refOf, sha256 } from '../../system/hash.js';
+import type { Side } from './sides.js';
+import { sha256 } from '../../system/hash.js';
 import { checkPath } from '../../edits/index.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
-import type { FileStat, Sys } from '../../system/sys.js';
+import type { Sys } from '../../system/sys.js';
 import type { ProcessIdentity } from '../../system/process.js';
 import type { ApplyRequest, ConflictFile, WorkspaceLock } from '../ports.js';
 import type { ProposalFile } from '../proposal.js';
 
 export interface PlannedFile {
-  /** As the proposal says. */
+  /** The path in the proposal. */
   readonly path: string;
-  /** Where it lies: relative to the plan's workspace, free of links. */
+  /** The path without links, relative to the workspace of the plan. */
   readonly real: string;
   readonly base: Side;
   readonly result: Side;
   readonly by: ProposalFile['by'];
-  /** False: at its result already (or by a person); only looked at. */
+  /** False: the file has its result already, or a person changed it. It is only read. */
   readonly write: boolean;
   /** Special mode bits and owner of the file that is replaced. */
   readonly special: number;
   readonly owner: { readonly uid: number; readonly gid: number } | null;
 }
 
-/** One attempt to carry a record through, in one process. */
+/** One attempt to complete a record, in one process. */
 export interface Driver {
-  /** 12 hex digits; part of the names of what it keeps. */
+  /** 12 hex digits; part of the names of its backups. */
   readonly attempt: string;
   readonly process: ProcessIdentity;
 }
@@ -48,15 +49,15 @@ export interface TransactionPlan
   extends Driver, Pick<ApplyRequest, 'stepKey' | 'proposalId' | 'decision'> {
   readonly kind: 'apply' | 'rollback';
   readonly generation: number;
-  /** Real path. */
+  /** Real path of the workspace. */
   readonly workspace: string;
-  /** 12 hex digits in the names of this generation's temp files and backups: no name is ever used twice. */
+  /** 12 hex digits in the names of the temp files and backups of this generation, so that no name is used twice. */
   readonly token: string;
   readonly lock: WorkspaceLock;
   readonly files: readonly PlannedFile[];
-  /** Directories to make, outermost first; removed again (where empty) when reverted. */
+  /** Directories to make, outermost first. A revert removes those that are empty. */
   readonly dirs: readonly string[];
-  /** Directories to remove at the end where they are empty, outermost first. */
+  /** Directories to remove at the end if they are empty, outermost first. */
   readonly dropDirs: readonly string[];
 }
 
@@ -76,24 +77,24 @@ export interface SavedBytes {
 }
 
 export interface RecordState {
-  /** The newest generation's; null before the first. */
+  /** Plan of the newest generation; null before the first. */
   readonly plan: TransactionPlan | null;
   readonly verdict: Verdict | null;
   readonly cleaned: boolean;
   readonly drivers: readonly Driver[];
-  /** Attempts that gave up after the point of no return. */
+  /** Ids of attempts that stopped after the point of no return. */
   readonly ended: readonly string[];
   readonly closed: ClosedRecord | null;
   readonly swept: boolean;
 }
 
-/** Something in the workspace may still have to be finished or removed. */
+/** Returns whether something in the workspace may have to be finished or removed. */
 export const isOpen = (state: RecordState): boolean =>
   state.plan !== null && state.closed === null && !(state.verdict === 'reverted' && state.cleaned);
 
 export type TransactionRecord = ReturnType<typeof openRecord>;
 
-/** The step's records, in no order. `absent`: errnos that mean that it has none. */
+/** Returns the records of the step, in no order. `absent`: errnos that mean that it has none. */
 export const recordsOf = async (
   sys: Sys,
   dir: string,
@@ -104,7 +105,7 @@ export const recordsOf = async (
     openRecord(sys, dir, `${stepKey}/${name}`),
   );
 
-/** Names and paths of a plan become those of files that are made and removed: what leads anywhere else was written by somebody else. */
+/** Returns the reason for which a plan cannot be Emend's; null: it can. Files are made and removed by the names and paths of a plan. */
 const strayIn = (
   { stepKey, token, attempt, workspace, ...plan }: TransactionPlan,
   name: string,
@@ -121,62 +122,74 @@ const strayIn = (
   return null;
 };
 
-/** `name` as recordName makes it; `dir` is the home's transactions directory. */
-export const openRecord = (sys: Sys, dir: string, name: string) => {
-  const at = (file: string): string => join(dir, name, `${file}.json`);
+type RecordFiles = ReturnType<typeof openFiles>;
+
+/** Returns the calls that read and write the files of a record. */
+const openFiles = (sys: Sys, dir: string, name: string) => {
+  const pathOf = (file: string): string => join(dir, name, `${file}.json`);
 
   const read = <T extends object>(
     file: string,
     kind: string,
     oddIn?: (value: T) => string | null,
-  ) => onDisk(`Reading ${at(file)}`, () => readJson<T>(sys, at(file), kind, oddIn));
+  ) => onDisk(`Reading ${pathOf(file)}`, () => readJson<T>(sys, pathOf(file), kind, oddIn));
   const readPlan = (generation: number) =>
     read<TransactionPlan>(`plan-${generation}`, 'TransactionPlan', (plan) => strayIn(plan, name));
-  const put = <T extends object>(file: string, value: T) => putJsonIfAbsent(sys, at(file), value);
+  const put = <T extends object>(file: string, value: T) =>
+    putJsonIfAbsent(sys, pathOf(file), value);
   const note = async (file: string, value: object = {}): Promise<void> => {
     await put(file, value);
   };
   const isThere = async (file: string): Promise<boolean> =>
-    (await orNull(sys.stat(at(file)))) !== null;
+    (await orNull(sys.stat(pathOf(file)))) !== null;
   const list = async (): Promise<readonly string[]> =>
     (await orNull(sys.readdir(join(dir, name)))) ?? [];
-  /** The values of those of the files that are called so. */
+  /** Reads the values of the files whose name matches. */
   const readAll = async <T extends object>(
     names: readonly string[],
-    called: RegExp,
+    pattern: RegExp,
     kind: string,
   ): Promise<T[]> => {
-    const files = names.filter((n) => called.test(n)).map((file) => file.replace(/\.json$/, ''));
+    const files = names.filter((n) => pattern.test(n)).map((file) => file.replace(/\.json$/, ''));
     return (await Promise.all(files.map((file) => read<T>(file, kind)))).filter(
       (value) => value !== null,
     );
   };
 
+  return { pathOf, read, readPlan, put, note, isThere, list, readAll };
+};
+
+/** Reads the state of a record: its newest plan, and what was noted of it. */
+const loadState = async ({ list, read, readAll, readPlan }: RecordFiles): Promise<RecordState> => {
+  const names = await list();
+  const numbers = names.flatMap((n) => /^plan-([0-9]+)\.json$/.exec(n)?.[1] ?? []).map(Number);
+  const generation = Math.max(0, ...numbers);
+  const drivers = await readAll<Driver>(names, /^driver-[0-9a-f]+\.json$/, 'Driver');
+  const plan = generation === 0 ? null : await readPlan(generation);
+  return {
+    plan,
+    verdict: (await read<Decided>(`verdict-${generation}`, 'Decided'))?.verdict ?? null,
+    cleaned: names.includes(`cleaned-${generation}.json`),
+    drivers,
+    ended: names.flatMap((n) => /^ended-([0-9a-f]+)\.json$/.exec(n)?.[1] ?? []),
+    closed: await read<ClosedRecord>('closed', 'ClosedRecord', ({ files }) => {
+      const stray = plan && files.find((path) => !plan.files.some((file) => file.path === path));
+      return stray == null ? null : `its plan has no file ${JSON.stringify(stray)}`;
+    }),
+    swept: names.includes('swept.json'),
+  };
+};
+
+/** Returns a record, which need not exist. `name`: as recordName makes it; `dir`: directory of transactions of the home. */
+export const openRecord = (sys: Sys, dir: string, name: string) => {
+  const files = openFiles(sys, dir, name);
+  const { pathOf, readPlan, put, note, isThere, list, readAll } = files;
   return {
     name,
-    load: async (): Promise<RecordState> => {
-      const names = await list();
-      const numbers = names.flatMap((n) => /^plan-([0-9]+)\.json$/.exec(n)?.[1] ?? []).map(Number);
-      const generation = Math.max(0, ...numbers);
-      const drivers = await readAll<Driver>(names, /^driver-[0-9a-f]+\.json$/, 'Driver');
-      const plan = generation === 0 ? null : await readPlan(generation);
-      return {
-        plan,
-        verdict: (await read<Decided>(`verdict-${generation}`, 'Decided'))?.verdict ?? null,
-        cleaned: names.includes(`cleaned-${generation}.json`),
-        drivers,
-        ended: names.flatMap((n) => /^ended-([0-9a-f]+)\.json$/.exec(n)?.[1] ?? []),
-        closed: await read<ClosedRecord>('closed', 'ClosedRecord', ({ files }) => {
-          const stray =
-            plan && files.find((path) => !plan.files.some((file) => file.path === path));
-          return stray == null ? null : `its plan has no file ${JSON.stringify(stray)}`;
-        }),
-        swept: names.includes('swept.json'),
-      };
-    },
+    load: () => loadState(files),
     /**
-     * By the names of its files alone: it is closed, and no attempt but the one that planned it was at work, or what they left is swept.
-     * Nothing of it changes any more.
+     * Returns whether the record never changes again, by the names of its files alone. It is closed, and either only the attempt that
+     * planned it was at work, or the files that others left are swept.
      */
     isSettled: async (): Promise<boolean> => {
       const names = await list();
@@ -187,7 +200,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     },
     readPlan,
     putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan),
-    /** The verdict that stands: ours, or that of whoever was first. */
+    /** Writes the verdict unless there is one. Returns the verdict of the generation, which may be that of a quicker attempt. */
     putVerdict: async (
       generation: number,
       verdict: Verdict,
@@ -207,63 +220,8 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     isReverted: () => isThere('reverted'),
     putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> =>
       (await put('closed', closed)).value,
-    /** When the record was closed, by the clock of its file. */
-    closedAt_ns: async (): Promise<bigint> => (await sys.stat(at('closed'))).changed_ns,
+    /** Returns the time at which the record was closed, from its file. */
+    closedAt_ns: async (): Promise<bigint> => (await sys.stat(pathOf('closed'))).changed_ns,
     putSwept: () => note('swept'),
   };
-};
-
-// What stands under a path, compared with what a proposal says.
-
-/** One side of a proposal's file; null: absent. */
-export type Side = { readonly ref: BlobRef; readonly mode: number } | null;
-
-export type Seen =
-  | { readonly kind: 'absent' }
-  | {
-      readonly kind: 'file';
-      readonly ref: BlobRef;
-      readonly bytes: Uint8Array;
-      readonly stat: FileStat;
-    }
-  | { readonly kind: 'directory' | 'symlink' | 'other'; readonly stat: FileStat };
-
-/** Reads without following a link at the end. */
-export const look = async (sys: Sys, path: string): Promise<Seen> => {
-  const entry = await orNull(sys.readEntry(path), ['ENOENT', 'ENOTDIR']);
-  if (entry === null) return { kind: 'absent' };
-  const { stat, bytes } = entry;
-  if (bytes !== null) return { kind: 'file', ref: refOf(bytes), bytes, stat };
-  return { kind: stat.kind === 'file' ? 'other' : stat.kind, stat };
-};
-
-/** Proposals carry the nine permission bits; special bits are kept as they are. */
-export const PERMISSIONS = 0o777;
-
-/** Same kind, bytes and permissions. */
-export const isAt = (seen: Seen, side: Side): boolean =>
-  side === null
-    ? seen.kind === 'absent'
-    : seen.kind === 'file' &&
-      seen.ref === side.ref &&
-      (seen.stat.mode & PERMISSIONS) === (side.mode & PERMISSIONS);
-
-const SHOWN_HASH_CHARS = 'sha256:'.length + 12;
-const octal = (mode: number): string => (mode & PERMISSIONS).toString(8).padStart(3, '0');
-const fileWords = (ref: BlobRef, mode: number): string =>
-  `a file ${ref.slice(0, SHOWN_HASH_CHARS)}, mode ${octal(mode)}`;
-
-const SEEN_WORDS = {
-  absent: 'nothing',
-  directory: 'a directory',
-  symlink: 'a symbolic link',
-  other: 'not a regular file, or too large to edit',
-} as const;
-
-/** "expected …, found …" */
-export const difference = (expected: Side, found: Seen): string => {
-  const wanted = expected === null ? 'nothing' : fileWords(expected.ref, expected.mode);
-  const there =
-    found.kind === 'file' ? fileWords(found.ref, found.stat.mode) : SEEN_WORDS[found.kind];
-  return `expected ${wanted}, found ${there}`;
 };

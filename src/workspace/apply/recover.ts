@@ -1,4 +1,4 @@
-/** Finishes or reverts what dead processes left open in a home. Locks are left alone: only a server knows whose workflow is closed. */
+/** Finishes or reverts the transactions that dead processes left open in a home. Locks are kept: only a server knows whose workflow is closed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { sentence } from '../../shared/problems.js';
@@ -20,15 +20,15 @@ import { errnoOf, type Sys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
 import type { RecoveredTransaction } from '../ports.js';
 
-const LOOK_MS = 2_000; // bound: What a filesystem that answers takes for one directory, by far.
-/** An errno, or that the filesystem of a directory (a network's) does not answer; null: it is there. */
+const LOOK_MS = 2_000; // bound: Time for the stat of one directory; a filesystem that works needs far less.
+/** Returns the errno of a directory, or `no answer` if its (network) filesystem does not answer; null: the directory exists. */
 export const whyAway = (sys: Pick<Sys, 'stat'>, dir: string): Promise<string | null> =>
   Promise.race([
     sys.stat(dir).then(() => null, errnoOf),
     sleep(LOOK_MS, 'no answer', { ref: false }),
   ]);
 
-/** One entry for each record that was open, of all steps or of these. A record that cannot be recovered does not hold up the others. */
+/** Recovers the open records of all steps or of these. Returns an entry for each. A record that cannot be recovered does not stop the others. */
 export const recoverAll = async (
   parts: EngineParts,
   some?: readonly StepKey[],
@@ -37,7 +37,10 @@ export const recoverAll = async (
   return unsettled.flatMap(({ recovered }) => recovered ?? []);
 };
 
-/** The same of the steps with a mark (marks.ts). If marks do not count yet, of all steps, and those with something left to do get one. */
+/**
+ * Recovers the open records of the steps with a mark (marks.ts). If marks do not count yet, recovers those of all steps, and marks the steps
+ * whose records are still open or unswept.
+ */
 export const recoverMarked = async (
   parts: EngineParts,
 ): Promise<readonly RecoveredTransaction[]> => {
@@ -54,7 +57,7 @@ export const recoverMarked = async (
   return unsettled.flatMap(({ recovered }) => recovered ?? []);
 };
 
-/** Marks the steps of records with something left to do. False: one of them could not be marked. */
+/** Marks the steps of records that are not at rest. Returns false if one of them could not be marked. */
 const markOpen = async (
   { marks }: EngineParts,
   unsettled: readonly Unsettled[],
@@ -69,7 +72,7 @@ const markOpen = async (
 const allSteps = async ({ sys, transactions }: EngineParts): Promise<readonly StepKey[]> =>
   ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey);
 
-/** Recovers one record after the other. Null: there was nothing to recover. */
+/** Recovers one record after the other. `recovered` is null if there was nothing to recover. */
 const recoverSteps = async (
   parts: EngineParts,
   steps: readonly StepKey[],
@@ -92,23 +95,25 @@ interface Unsettled {
   readonly record: TransactionRecord;
 }
 
-/** A home keeps the records of thousands of steps, nearly all of them settled: these are passed over without being read. */
+/** Returns the unsettled records of a step. A home has records of thousands of steps, and nearly all are settled: their files are not read. */
 const unsettledOf = async (
   { sys, transactions }: EngineParts,
   stepKey: StepKey,
 ): Promise<readonly Unsettled[]> => {
   const records = await recordsOf(sys, transactions, stepKey, ABSENT);
   const settled = await Promise.all(records.map((record) => record.isSettled()));
-  return records.flatMap((record, at) => (settled[at] === true ? [] : [{ stepKey, record }]));
+  return records.flatMap((record, index) => (settled[index] === true ? [] : [{ stepKey, record }]));
 };
 
 type About = Pick<RecoveredTransaction, 'stepKey' | 'workspace' | 'record'>;
-/** Expected failures; anything else is a bug and is thrown on. */
+/** Returns the entry for an expected failure. Throws any other error again, as it is a bug. */
 export const unrecovered = (about: About, error: unknown): RecoveredTransaction => {
-  const why = sentence(problemOf(error, about.workspace));
-  return { ...about, did: 'failed', conflicts: [{ path: about.record || about.workspace, why }] };
+  const reason = sentence(problemOf(error, about.workspace));
+  const path = about.record || about.workspace;
+  return { ...about, did: 'failed', conflicts: [{ path, why: reason }] };
 };
 
+/** Finishes, reverts or sweeps one record. Returns null if there was nothing to recover. */
 const recoverOne = async (
   parts: EngineParts,
   stepKey: string,

@@ -1,16 +1,8 @@
-/** An application that was recorded before: what a retry, a late attempt or a reset run is told. Nothing is written here. */
+/** Returns the outcome of an application that was recorded before to a retry, a late attempt or a reset run. Nothing is written here. */
 import { sysBeneath } from './beneath-sys.js';
 import { join } from 'node:path';
-import {
-  difference,
-  isAt,
-  look,
-  type Seen,
-  type ClosedRecord,
-  type PlannedFile,
-  type TransactionPlan,
-  type TransactionRecord,
-} from './record.js';
+import type { ClosedRecord, PlannedFile, TransactionPlan, TransactionRecord } from './record.js';
+import { difference, isAt, look, type Seen } from './sides.js';
 import { commitSince } from '../git/commit-branch.js';
 import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
@@ -20,8 +12,8 @@ export const outcomeOf = ({ outcome, files, conflicts, lock }: ClosedRecord): Ap
   outcome === 'applied' ? { outcome, files, lock } : { outcome, files, lock, conflicts };
 
 /**
- * A closed record is not applied again. Where a file is not at its result any more (put back, or changed since) a person must say
- * what now; except where the step's commit is there: what came after it is later work, and none of this step's business.
+ * Returns the outcome of a closed record, which is not applied again. A file that was restored or changed since is a conflict, on which the
+ * user decides. If the step has made its commit, such a change is later work and no conflict.
  */
 export const again = async (
   sys: Sys,
@@ -39,7 +31,7 @@ export const again = async (
   return { outcome: 'conflict', files, conflicts, lock: closed.lock };
 };
 
-/** The step's commit since the plan's lock was taken, if any. */
+/** Returns the commit that the step made since the lock of the plan was taken; null: it made none. */
 export const committedSince = async (
   sys: Sys,
   { workspace, lock }: TransactionPlan,
@@ -54,22 +46,22 @@ const changedSince = async (
   closed: ClosedRecord,
 ): Promise<ConflictFile[]> => {
   const changed: ConflictFile[] = [];
-  for (const file of plan.files.filter(
-    ({ path, by }) => by === 'model' && closed.files.includes(path),
-  )) {
+  for (const file of plan.files) {
+    if (file.by !== 'model' || !closed.files.includes(file.path)) continue;
     const seen = await look(sysBeneath(sys, plan.workspace), join(plan.workspace, file.real));
     if (!isAt(seen, file.result))
-      changed.push({ path: file.path, why: `${file.path}: ${since(file, seen)}` });
+      changed.push({ path: file.path, why: `${file.path}: ${describeChange(file, seen)}` });
   }
   return changed;
 };
 
-const since = (file: PlannedFile, seen: Seen): string =>
+/** Returns the end of a sentence that tells how an applied file has changed. */
+const describeChange = (file: PlannedFile, seen: Seen): string =>
   isAt(seen, file.base)
     ? 'it was applied but has since been restored to its base'
     : `it was applied but has since been changed: ${difference(file.result, seen)}`;
 
-/** A rollback was asked for before anything was written: this application must not come after it. */
+/** Returns the outcome if a rollback was requested before anything was written: the application must not follow it. */
 export const rolledBackBefore = ({ files }: ApplyRequest): ApplyOutcome => ({
   outcome: 'base_changed',
   conflicts: files.map((path) => ({

@@ -1,19 +1,18 @@
-/** Rollback is a transaction of its own, from results back to bases, over what the apply record closed with. */
+/** Rolls an application back by a transaction of its own: the files that the record closed with change from their results to their bases. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { committedSince } from './repeat.js';
 import {
-  difference,
-  isAt,
-  look,
   openRecord,
   type ClosedRecord,
   type PlannedFile,
   type TransactionPlan,
   type TransactionRecord,
 } from './record.js';
-import { dirOf, freshId, isStillDirectory, resolveInWorkspace } from './paths.js';
+import { difference, isAt, look } from './sides.js';
+import { dirOf, freshId } from './paths.js';
+import { isStillDirectory, resolveInWorkspace } from './resolve-path.js';
 import { recoverAll } from './recover.js';
 import { sysBeneath } from './beneath-sys.js';
 import { STAYS } from './forward.js';
@@ -25,17 +24,17 @@ import type { FileStat } from '../../system/sys.js';
 import type { ConflictFile, Found, RollbackOutcome, RollbackRequest } from '../ports.js';
 import { recordName } from '../proposal.js';
 import { markReverted } from '../git/commit-branch.js';
-import { attributes, type Checked } from './prepare.js';
+import { attributes, type Checked } from './check-files.js';
 
 const SUFFIX = '-rollback';
-/** The name of a record's rollback; a rollback's is its own. */
+/** Returns the name of the rollback of a record. That of a rollback is its own name. */
 export const rollbackName = (name: string): string =>
   name.endsWith(SUFFIX) ? name : name + SUFFIX;
 
 /**
- * Puts the files of the request's record back to their base; only those at their result, once per record. A record that is still
- * open is carried to its end first. Where the step's commit is there nothing is put back. Throws ProblemError where the disk refuses
- * (nothing is changed then), and `busy` where another step holds the workspace.
+ * Restores the files of the record to their bases, once per record, and only files that are at their results. A record that is still open is
+ * carried to its end first. If the step has made its commit, nothing is restored. Throws ProblemError if the disk refuses (then nothing is
+ * changed), and `busy` if another step has locked the workspace.
  */
 export const rollBack = async (
   parts: EngineParts,
@@ -48,22 +47,22 @@ export const rollBack = async (
   const back = openRecord(sys, transactions, rollbackName(name));
   const before = (await back.load()).closed;
   const { closed: first } = await applied.load();
-  // Done before: a late attempt takes no lock and touches nothing.
+  // The rollback was done before: a late attempt takes no lock and changes nothing.
   if (before !== null && first !== null) return outcomeOf(first, before, NOTHING);
 
   assertCurrent();
   const workspace = await sys.realpath(request.workspace);
-  const held = await take(workspace, stepKey, request.holder);
-  if (held.outcome === 'busy')
+  const taking = await take(workspace, stepKey, request.holder);
+  if (taking.outcome === 'busy')
     return fail(
       'busy',
-      `Step ${shownKey(held.holder.stepKey)} has locked ${workspace}; Emend waits for it to end.`,
+      `Step ${shownKey(taking.holder.stepKey)} has locked ${workspace}; Emend waits for it to end.`,
     );
   try {
-    // First of all: whatever attempt at this application comes late is neither applied nor committed any more.
+    // This comes first: from now on, no late attempt at this application is applied or committed.
     await applied.putReverted();
     await markReverted(workspace, name);
-    // No new plan: an open record is finished or reverted, nothing else.
+    // An open record is finished or reverted. There is no new plan.
     await asAttempt((attempt) =>
       transact(parts, applied, attempt, () => Promise.resolve({ ok: false, conflicts: [] })),
     );
@@ -72,10 +71,10 @@ export const rollBack = async (
       return { outcome: 'rolled_back', files: [], leftAlone: closed?.conflicts ?? [] };
     const commit = await committedSince(sys, plan);
     if (commit !== null) return { outcome: 'committed', commit };
-    return await goBack(parts, back, { plan, closed }, held);
+    return await goBack(parts, back, { plan, closed }, taking);
   } finally {
-    // Where the step held it before, its end is not ours to decide.
-    if (held.taken) await locks.release(workspace, stepKey, held.lock.token);
+    // A lock that the step had before is not ended here.
+    if (taking.taken) await locks.release(workspace, stepKey, taking.lock.token);
   }
 };
 
@@ -87,12 +86,12 @@ interface Going {
   >;
   readonly closed: ClosedRecord;
 }
-/** From the results that it closed with to the bases. */
+/** Changes the files that the record closed with from their results to their bases, under the lock. */
 const goBack = async (
   parts: EngineParts,
   back: TransactionRecord,
   { plan, closed }: Going,
-  held: Pick<CurrentTaking, 'lock' | 'isCurrent'>,
+  { lock, isCurrent }: Pick<CurrentTaking, 'lock' | 'isCurrent'>,
 ): Promise<RolledBack> => {
   let seen = NOTHING;
   const done = await asAttempt((attempt) =>
@@ -109,7 +108,6 @@ const goBack = async (
         process: parts.process,
       };
       const { files, dirs } = seen;
-      const { lock, isCurrent } = held;
       const restoring = {
         kind: 'rollback',
         ...ids,
@@ -146,6 +144,7 @@ interface Looked extends Omit<Checked, 'conflicts'> {
 }
 const NOTHING: Looked = { files: [], dirs: [], stats: new Map(), done: [], kept: [] };
 
+/** Returns the files that a rollback restores, those that are restored already, and those that must stay as they are. */
 const lookBack = async (
   { sys }: EngineParts,
   plan: Going['plan'],
@@ -157,7 +156,7 @@ const lookBack = async (
   const dirs = new Set<string>();
   const stats = new Map<string, FileStat>();
   for (const file of plan.files) {
-    // A person's own change was never written by us, and a conflict never came to its result.
+    // Emend did not write a change that a person made, and a file with a conflict never had its result.
     if (file.by === 'person' || !closed.files.includes(file.path)) continue;
     const place = await resolveInWorkspace(sys, plan.workspace, file.real);
     const seen = await look(sysBeneath(sys, plan.workspace), join(plan.workspace, file.real));
@@ -167,7 +166,7 @@ const lookBack = async (
         why: `${file.path}: a link in its place leads to ${place.real}`,
       });
     else if (isAt(seen, file.base)) done.push(file.path);
-    else if (!place.ok) kept.push({ path: file.path, why: `${file.path}: ${place.why}` });
+    else if (!place.ok) kept.push({ path: file.path, why: `${file.path}: ${place.reason}` });
     else if (!isAt(seen, file.result))
       kept.push({ path: file.path, why: `${file.path}: ${difference(file.result, seen)}` });
     else {
@@ -186,29 +185,29 @@ const lookBack = async (
 };
 
 /**
- * The same from what was found to what should be there. What a person saved since stays, and what no blob can hold. Nobody takes its
- * record for an application; it goes once all is as it should be.
+ * Restores files from the state that was found to their results. Changes that a person saved since stay, and so do entries that no blob can
+ * hold; then throws ProblemError `conflict`. Its record has the name of a rollback, so that it is no application. It is removed at the end.
  */
 export const putBack = async (
   parts: EngineParts,
-  given: string,
+  directory: string,
   stepKey: string,
   found: Found,
 ): Promise<void> => {
   const { sys, transactions } = parts;
-  const workspace = await sys.realpath(given);
-  // What an earlier attempt left half-way comes first.
+  const workspace = await sys.realpath(directory);
+  // A transaction that an earlier attempt left open is recovered first.
   await recoverAll(parts, [stepKey]);
   for (const { path } of found)
     if (await isStillDirectory(sys, workspace, dirOf(path)))
       await orNull(sys.rmdir(join(workspace, path)), STAYS);
   const file = { by: 'model', write: true, special: 0, owner: null } as const;
-  const files = found.map(({ path, now, result }) => ({
+  const files = found.map(({ path, now: current, result }) => ({
     ...file,
     path,
     real: path,
     base: result,
-    result: now,
+    result: current,
   }));
   const lock = {
     stepKey,
@@ -236,7 +235,7 @@ export const putBack = async (
   if (leftAlone.length > 0)
     fail(
       'conflict',
-      `${leftAlone.map(({ why }) => why).join('; ')}.`,
+      `${leftAlone.map((conflict) => conflict.why).join('; ')}.`,
       'Restore what was there, then retry.',
     );
   await rm(join(transactions, back.name), { recursive: true, force: true });

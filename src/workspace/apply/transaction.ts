@@ -1,13 +1,14 @@
 /**
- * One transaction, from a plan to a closed record, through whatever died before or runs at the same time. Who decides between forward and
- * back is always the verdict file of the record: written once, read by all.
+ * Carries one transaction from a plan to a closed record, also if earlier attempts died or others run at the same time. The verdict file of
+ * the record decides between commit and revert: it is written once, and all attempts read it.
  */
 import { dirname } from 'node:path';
 import type { Locks } from './lock.js';
 import type { OpenMarks } from './marks.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, problem, ProblemError, problemOn, type Problem } from '../../shared/problems.js';
-import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
+import { prepare, takeBack } from './prepare.js';
+import { isUnchanged, type Checked } from './check-files.js';
 import { goForward, hasBegun } from './forward.js';
 import { restore, resolveBackup, listBackups, type Drive } from './backups.js';
 import { freshId, targetPaths } from './paths.js';
@@ -28,20 +29,20 @@ import type { BlobStore } from '../../stores/ports.js';
 import type { ConflictFile, AssertCurrent } from '../ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
-const PLACE_TRIES = 4; // bound: After the point of no return: so often a refused file is tried again, after a pause that doubles.
-const PLACE_PAUSE_MS = 50; // bound: The first such pause.
-const APPLY_GENERATIONS = 20; // bound: Generations of one call: each further one means that another attempt or a person came in between.
+const PLACE_TRIES = 4; // bound: Number of tries after the point of no return if the system refuses a file, with a pause between them that doubles.
+const PLACE_PAUSE_MS = 50; // bound: Half of the first pause between these tries.
+const APPLY_GENERATIONS = 20; // bound: Number of generations of one call; each further one means that another attempt or a person came in between.
 
 export interface EngineParts {
   readonly sys: Sys;
   readonly blobs: BlobStore;
   readonly process: ProcessIdentity;
-  /** How long the work of a live attempt is waited for before it is joined or reverted. */
+  /** Time for which an attempt waits for another live attempt before it joins in or reverts it. */
   readonly patience_ms: number;
   readonly transactions: string;
   readonly marks: OpenMarks;
   readonly locks: Locks;
-  /** Takes a workspace's lock, also from a run that has ended where it stands for nothing any more. */
+  /** Takes the lock of a workspace, also that of a run that has ended if no applied file needs it. */
   readonly take: Locks['take'];
   readonly assertCurrent: AssertCurrent;
 }
@@ -51,7 +52,7 @@ export type PlanAttempt =
       readonly ok: true;
       readonly plan: TransactionPlan;
       readonly checked: Pick<Checked, 'files' | 'stats'>;
-      /** Does the plan's lock still stand? Asked right before the point of no return. */
+      /** Returns whether the lock of the plan has not ended. It is checked right before the point of no return. */
       readonly isCurrent: () => Promise<boolean>;
     }
   | { readonly ok: false; readonly conflicts: readonly ConflictFile[] };
@@ -61,10 +62,10 @@ export type Transacted =
   | { readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
   | { readonly outcome: 'failed'; readonly problem: Problem };
 
-/** Attempts under way in this process, whichever engine runs them. */
+/** Ids of the running attempts of this process, of all engines. */
 const inFlight = new Set<string>();
 
-/** Gives `work` an attempt id that others see as alive until it ends. */
+/** Calls `work` with the id of a new attempt, which is alive for other attempts until `work` ends. */
 export const asAttempt = async <T>(work: (attempt: string) => Promise<T>): Promise<T> => {
   const attempt = freshId();
   inFlight.add(attempt);
@@ -75,7 +76,7 @@ export const asAttempt = async <T>(work: (attempt: string) => Promise<T>): Promi
   }
 };
 
-/** Attempts of the record, other than ours, that may still be at work, each with its process id. */
+/** Returns the other attempts at the record that may still be at work, each with its process id. */
 export const liveAttempts = async (
   context: EngineParts,
   state: RecordState,
@@ -86,7 +87,7 @@ export const liveAttempts = async (
     state.plan === null ? state.drivers : [state.plan, ...state.drivers];
   for (const { attempt, process } of drivers) {
     if (attempt === ours || state.ended.includes(attempt)) continue;
-    // In our own process we know better than its being alive.
+    // For an attempt of this process, the list of running attempts is more exact than the life of the process.
     const works = sameProcess(process, context.process)
       ? inFlight.has(attempt)
       : await isAlive(context.sys, process);
@@ -95,7 +96,7 @@ export const liveAttempts = async (
   return live;
 };
 
-/** The system calls of a plan: what is in its workspace is reached through no link. */
+/** Returns the system calls for a plan: they reach nothing in its workspace through a link. */
 const workspaceSys = ({ sys }: EngineParts, { workspace }: TransactionPlan): Sys =>
   sysBeneath(sys, workspace);
 
@@ -115,7 +116,7 @@ const driveOf = (
   };
 };
 
-/** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
+/** Finishes an open record if it is committed, else reverts it. Returns null if nothing is open. */
 export const finishOpen = async (
   context: EngineParts,
   record: TransactionRecord,
@@ -126,8 +127,8 @@ export const finishOpen = async (
   if (plan === null || !isOpen(state)) return null;
   const own = { record, plan, attempt };
   const begun = state.verdict === null && (await hasBegun(driveOf(context, own, new Map())));
-  const wanted = begun ? 'committed' : 'reverted';
-  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, wanted)).verdict;
+  const proposed = begun ? 'committed' : 'reverted';
+  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, proposed)).verdict;
   if (verdict === 'reverted') {
     await takeBack(workspaceSys(context, plan), plan);
     await record.putCleaned(plan.generation);
@@ -141,10 +142,10 @@ export const finishOpen = async (
   return { did: 'finished', closed: await goOn(driveOf(context, own, live)) };
 };
 
-/** Refusals that may be over in a moment: somebody scans, copies or runs the file. */
+/** Errnos that may pass in a moment: another program scans, copies or runs the file. */
 const PASSING = ['EPERM', 'EACCES', 'EBUSY', 'ETXTBSY'];
 
-/** Forward, again and again within a bound; then the attempt says that it has ended, so that nobody waits for it while its process lives. */
+/** Goes forward, with a bounded number of tries. If all fail, notes that the attempt has ended, so that no other waits for it while its process lives. */
 const goOn = async (drive: Drive): Promise<ClosedRecord> => {
   for (let tries = 1; ; tries++) {
     try {
@@ -161,9 +162,9 @@ const goOn = async (drive: Drive): Promise<ClosedRecord> => {
 };
 
 /**
- * Carries the record to its end. Writes nothing where `makePlan` finds conflicts. `failed`: reverted. Throws ProblemError where
- * neither forward nor back was possible: the record stays open, and the next attempt or recovery goes on with it; and `busy` where
- * others took it over too often.
+ * Carries the record to its end. Writes nothing if `makePlan` finds conflicts. The outcome `failed` means that the record was reverted.
+ * Throws ProblemError if the record could be neither finished nor reverted: it stays open, and the next attempt or a recovery continues it.
+ * Throws `busy` if other attempts took it over too often.
  */
 export const transact = async (
   context: EngineParts,
@@ -178,7 +179,7 @@ export const transact = async (
   }
 };
 
-/** Removes the mark of an attempt that has ended, unless something of its record is left to do. */
+/** Removes the mark of an attempt that has ended, unless its record still has to be finished, reverted or swept. */
 export const endMark = (
   { marks }: EngineParts,
   record: TransactionRecord,
@@ -192,47 +193,52 @@ export const isAtRest = async (record: TransactionRecord): Promise<boolean> => {
   return !isOpen(state) && !needsSweep(state);
 };
 
+/** Time and generations that an attempt has spent on a record. */
+interface Progress {
+  /** Time in ms of `performance.now()` until which the attempt waits for other live attempts. */
+  readonly deadline_ms: number;
+  /** Tokens of the generations of other attempts that it has waited for. */
+  readonly passedTokens: Set<string>;
+  /** Number of generations that it has tried. */
+  generations: number;
+  /** Longest time that one of them took. */
+  longest_ms: number;
+}
+
+/** Carries the record through, generation after generation, until it is closed, has conflicts or was reverted for a problem. */
 const carryThrough = async (
   context: EngineParts,
   record: TransactionRecord,
   attempt: string,
   makePlan: (generation: number) => Promise<PlanAttempt>,
 ): Promise<Transacted> => {
-  const deadline = performance.now() + context.patience_ms;
-  const passed = new Set<string>();
-  let longest_ms: number = STORE_BOUNDS.attemptPoll_ms;
-  for (let generations = 0; generations < APPLY_GENERATIONS;) {
+  const progress: Progress = {
+    deadline_ms: performance.now() + context.patience_ms,
+    passedTokens: new Set(),
+    generations: 0,
+    longest_ms: STORE_BOUNDS.attemptPoll_ms,
+  };
+  while (progress.generations < APPLY_GENERATIONS) {
     const state = await record.load();
     if (state.closed !== null) return { outcome: 'closed', closed: state.closed };
     if (isOpen(state)) {
-      // Whoever came after our generation lives, though it may look dead from here (in another container): let it pass first, for
-      // longer than a generation takes on this disk, or the two would revert each other for ever.
-      if (generations > 0 && !passed.has(state.plan?.token ?? '')) {
-        passed.add(state.plan?.token ?? '');
-        await untilPassed(record, state, (0.5 + Math.random()) * longest_ms * generations);
-        continue;
-      }
-      if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline)
-        await sleep(STORE_BOUNDS.attemptPoll_ms);
-      else await finishOpen(context, record, state, attempt);
+      await waitOrFinish(context, record, state, { attempt, progress });
       continue;
     }
-    generations++;
-    const began = performance.now();
-    const made = await makePlan((state.plan?.generation ?? 0) + 1);
-    if (!made.ok) {
-      // Another attempt may have been half-way through these very files: what it comes to is our outcome too.
-      const since = await record.load();
-      if (since.closed !== null || isOpen(since) || since.plan?.token !== state.plan?.token)
-        continue;
-      return { outcome: 'base_changed', conflicts: made.conflicts };
+    progress.generations++;
+    const began_ms = performance.now();
+    const planned = await makePlan((state.plan?.generation ?? 0) + 1);
+    if (!planned.ok) {
+      // Another attempt may have been half-way through these files: then its outcome is also the outcome of this attempt.
+      if (await hasMovedOn(record, state)) continue;
+      return { outcome: 'base_changed', conflicts: planned.conflicts };
     }
-    await context.marks.add(made.plan.stepKey, attempt);
-    if (!(await record.putPlan(made.plan)).created) continue;
-    const refused = await tryToCommit(context, record, made);
-    if (refused !== null) return { outcome: 'failed', problem: refused };
+    await context.marks.add(planned.plan.stepKey, attempt);
+    if (!(await record.putPlan(planned.plan)).created) continue;
+    const refusal = await tryToCommit(context, record, planned);
+    if (refusal !== null) return { outcome: 'failed', problem: refusal };
     await finishOpen(context, record, await record.load(), attempt);
-    longest_ms = Math.max(longest_ms, performance.now() - began);
+    progress.longest_ms = Math.max(progress.longest_ms, performance.now() - began_ms);
   }
   return fail(
     'busy',
@@ -240,7 +246,34 @@ const carryThrough = async (
   );
 };
 
-/** Waits until the open generation has come to an end or another is open, at most so long. */
+/** Waits for the attempt that works on an open generation, or finishes the generation if it is dead or too slow. */
+const waitOrFinish = async (
+  context: EngineParts,
+  record: TransactionRecord,
+  state: RecordState,
+  { attempt, progress }: { readonly attempt: string; readonly progress: Progress },
+): Promise<void> => {
+  const { generations, passedTokens, longest_ms, deadline_ms } = progress;
+  const token = state.plan?.token ?? '';
+  // An attempt that made a generation after one of ours is alive, though it may look dead from here (in another container). It gets more
+  // time than a generation takes on this disk, or the two attempts would revert each other for ever.
+  if (generations > 0 && !passedTokens.has(token)) {
+    passedTokens.add(token);
+    await untilPassed(record, state, (0.5 + Math.random()) * longest_ms * generations);
+    return;
+  }
+  const isAnotherLive = (await liveAttempts(context, state, attempt)).size > 0;
+  if (isAnotherLive && performance.now() < deadline_ms) await sleep(STORE_BOUNDS.attemptPoll_ms);
+  else await finishOpen(context, record, state, attempt);
+};
+
+/** Returns whether another attempt has closed the record or made a generation since `before`. */
+const hasMovedOn = async (record: TransactionRecord, before: RecordState): Promise<boolean> => {
+  const state = await record.load();
+  return state.closed !== null || isOpen(state) || state.plan?.token !== before.plan?.token;
+};
+
+/** Waits until the open generation has ended or another is open, but not longer than `wait_ms`. */
 const untilPassed = async (
   record: TransactionRecord,
   seen: RecordState,
@@ -255,15 +288,15 @@ const untilPassed = async (
 };
 
 /**
- * Prepares the generation and asks for the verdict `committed`. A problem where it was reverted for one; null otherwise (committed,
- * reverted by others, or because files changed): the record says which.
+ * Prepares the generation and asks for the verdict `committed`. Returns the problem for which it was reverted. Returns null if it was
+ * committed, reverted by others, or reverted because files changed: the record shows which.
  */
 const tryToCommit = async (
   context: EngineParts,
   record: TransactionRecord,
-  made: PlanAttempt & { ok: true },
+  planned: PlanAttempt & { ok: true },
 ): Promise<Problem | null> => {
-  const { plan, checked } = made;
+  const { plan, checked } = planned;
   const { blobs } = context;
   const sys = workspaceSys(context, plan);
   try {
@@ -274,7 +307,7 @@ const tryToCommit = async (
       await revert(context, record, plan);
       return null;
     }
-    const isLate = (await record.isReverted()) || !(await made.isCurrent());
+    const isLate = (await record.isReverted()) || !(await planned.isCurrent());
     context.assertCurrent();
     if (isLate) {
       await revert(context, record, plan);
@@ -284,30 +317,30 @@ const tryToCommit = async (
       );
     }
   } catch (error) {
-    // Nobody asked for `committed`, and nobody but this attempt may: it is safe to go back even where the disk takes no verdict.
+    // Only this attempt may ask for `committed`, and it has not: a revert is safe even if the disk takes no verdict.
     const ours = await revert(context, record, plan).catch(async () => {
       await takeBack(sys, plan).catch(() => undefined);
       return true;
     });
-    // A late clearing of an earlier generation takes directories away that are still empty: the next generation makes them again.
+    // A late revert of an earlier generation removes directories that are still empty: the next generation makes them again.
     if (plan.generation > 1 && errnoOf(error) === 'ENOENT') return null;
-    // Where another attempt took over and cleared our files away, its outcome is what counts.
+    // If another attempt took over and removed the temp files, its outcome counts.
     return ours ? problemOf(error, plan.workspace) : null;
   }
   try {
     const { verdict } = await record.putVerdict(plan.generation, 'committed');
-    // Whoever reverted us cleaned up before we had written everything.
+    // The attempt that reverted this generation cleaned up before everything was written.
     if (verdict === 'reverted') await takeBack(sys, plan);
     return null;
   } catch (error) {
-    // The verdict may be there all the same; then it stands. Where this fails too nobody knows, and the record stays open.
+    // The verdict may have been written nevertheless; then it counts. If this call also fails, the verdict is unknown, and the record stays open.
     if ((await record.putVerdict(plan.generation, 'reverted')).verdict === 'committed') return null;
     await revert(context, record, plan);
     return problemOf(error, plan.workspace);
   }
 };
 
-/** False where another attempt reverted the generation before. */
+/** Reverts the generation. Returns false if another attempt has decided before. */
 const revert = async (
   context: EngineParts,
   record: TransactionRecord,
@@ -319,15 +352,15 @@ const revert = async (
   return created;
 };
 
-/** Expected failures as values; anything else is a bug and is thrown on. */
+/** Returns the problem of an expected failure. Throws any other error again, as it is a bug. */
 export const problemOf = (error: unknown, where: string): Problem =>
   problemOn()(asDiskProblem(error, `Changing files in ${where}`));
 
-/** Other attempts were at work on a closed record, and what they left is not yet removed. */
+/** Returns whether other attempts were at work on a closed record and the files that they left are not yet removed. */
 const needsSweep = ({ plan, closed, swept, drivers }: RecordState): boolean =>
   plan !== null && closed !== null && !swept && (drivers.length > 0 || plan.generation > 1);
 
-/** After a record was closed while other attempts were at work: what they left behind when they died. */
+/** Removes or restores the files that other attempts left behind when they died, after the record was closed. */
 export const sweep = async (
   context: EngineParts,
   record: TransactionRecord,
@@ -350,7 +383,7 @@ export const sweep = async (
   for (const [index, backups] of await listBackups(drive, 'finish')) {
     for (const backup of backups) {
       const { changed_ns } = await drive.sys.lstat(backup);
-      // Taken after the end, so by mistake: it belongs where it was.
+      // It was renamed after the record was closed, so by mistake: it belongs at its path.
       const late = changed_ns > closedAt_ns;
       if (late && (await restore(drive, backup, targetPaths(plan, index).target)) !== 'taken')
         continue;

@@ -22,7 +22,7 @@ import { isBase, urlFault, type RepositoryBase } from '../../shared/repository.j
 import { slug } from '../../shared/text.js';
 import { refusalOfName } from '../../shared/run-name.js';
 import { errnoOf, realSys } from '../../system/sys.js';
-import { resolveInWorkspace } from '../apply/paths.js';
+import { resolveInWorkspace } from '../apply/resolve-path.js';
 import { ABSENT, readGiven, readSettings, whyUnread } from '../../system/given-file.js';
 import { fileAtCommit, placeInRepository } from '../git/file-at-commit.js';
 import { outsideGit, topOf } from '../git/git.js';
@@ -336,7 +336,7 @@ const pathFault = async (
   if (!place.ok)
     return {
       code: 'target_outside',
-      why: `expected a file inside ${workspace}, ${path} is not one: ${place.why}`,
+      why: `expected a file inside ${workspace}, ${path} is not one: ${place.reason}`,
     };
   const found = await stat(join(workspace, place.real)).catch(() => null);
   if (found === null)

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { problem, type Problem } from '../../shared/problems.js';
 import { kindOf, readdir, realpath, stat } from '../../system/fs.js';
 import { errnoOf, realSys } from '../../system/sys.js';
-import { resolveInWorkspace } from '../apply/paths.js';
+import { resolveInWorkspace } from '../apply/resolve-path.js';
 import type { Result } from '../ports.js';
 import { foldedName, groupBy, lastSegment } from '../../shared/text.js';
 
@@ -43,7 +43,7 @@ export async function inspectTarget(
   try {
     const realRoot = await realpath(root);
     const place = await resolveInWorkspace(realSys, realRoot, path);
-    if (!place.ok) return no(place.code, place.why);
+    if (!place.ok) return no(place.code, place.reason);
     const { path: named, real: target } = place;
     const realPath = join(realRoot, target);
     const facts = await stat(realPath);

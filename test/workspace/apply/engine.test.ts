@@ -26,7 +26,7 @@ const start = async (files: readonly SceneFile[], options?: { git?: boolean }): 
 afterEach(() => {
   scene.remove();
 });
-/** As src/workspace/apply/prepare.ts bounds it. */
+/** The bound in src/workspace/apply/prepare.ts. */
 const AT_ONCE = 4;
 const ONE: SceneFile = { path: 'a.txt', before: 'old\n', after: 'new\n' };
 
@@ -142,7 +142,7 @@ describe('apply', () => {
     const before = snapshot(workspace);
     expect(await engine().apply(request)).toMatchObject({
       outcome: 'base_changed',
-      conflicts: [{ path: 'n', why: 'n: the proposal makes files below it, too' }],
+      conflicts: [{ path: 'n', why: 'n: the proposal also makes files below it' }],
     });
     expect(snapshot(workspace)).toEqual(before);
   });
