@@ -6,7 +6,7 @@ import {
   hasParts,
   hunkNeeds,
   missedNeeds,
-  saidOf,
+  hunkVerdictsOf,
   selectionOf,
   verdictOf,
   type HunkVerdict,
@@ -46,10 +46,10 @@ test('what is said of hunks is said of the file, and the other way round', () =>
   expect(verdictOf(a, said('leave', 'leave', 'leave'))).toBe('skip');
   expect(verdictOf(a, said('take', 'leave', 'take'))).toBe('select');
   expect(verdictOf(a, said('take', null, 'take'))).toBeNull();
-  expect(saidOf(a, 'approve', undefined)).toEqual(said('take', 'take', 'take'));
-  expect(saidOf(a, 'skip', undefined)).toEqual(said('leave', 'leave', 'leave'));
-  expect(saidOf(a, 'revise', undefined)).toEqual(said());
-  expect(saidOf(a, undefined, said('take'))).toEqual(said('take'));
+  expect(hunkVerdictsOf(a, 'approve', undefined)).toEqual(said('take', 'take', 'take'));
+  expect(hunkVerdictsOf(a, 'skip', undefined)).toEqual(said('leave', 'leave', 'leave'));
+  expect(hunkVerdictsOf(a, 'revise', undefined)).toEqual(said());
+  expect(hunkVerdictsOf(a, undefined, said('take'))).toEqual(said('take'));
 });
 
 test('a part is sent as the changes of its hunks', () => {

@@ -1,7 +1,7 @@
 /** What a review sends. */
 import { describe, expect, test } from '@jest/globals';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
-import { missingIn, requestsOf, type Verdict } from '../../src/web/page/model/verdicts.js';
+import { sendFault, requestsOf, type Verdict } from '../../src/web/page/model/verdicts.js';
 
 const decision = (
   paths: readonly string[],
@@ -63,7 +63,7 @@ describe('requestsOf', () => {
       [['a'], 'plainer\n\na, line 3 of the proposed text (`x = 1;`): use a constant'],
       [['b'], 'plainer\n\nb: shorter'],
     ]);
-    expect(missingIn(sent)).toBeNull();
+    expect(sendFault(sent)).toBeNull();
   });
 
   test('a revision without words and an empty review cannot be sent; `constructor` is a file like any other', () => {
@@ -72,8 +72,8 @@ describe('requestsOf', () => {
       { verdicts: new Map([['constructor', 'revise' as const]]), comments: [] },
       ' ',
     );
-    expect(missingIn(sent)).toContain('constructor');
-    expect(missingIn([])).not.toBeNull();
+    expect(sendFault(sent)).toContain('constructor');
+    expect(sendFault([])).not.toBeNull();
   });
 
   test('a part goes last, as changes by path; of files that have an answer nothing is sent', () => {

@@ -10,7 +10,7 @@ import {
   type Comment,
   type HunkNeed,
   type HunkVerdict,
-  type Said,
+  type HunkVerdicts,
   type Verdict,
 } from '../model/verdicts.js';
 import type { Tokens } from './line-text.js';
@@ -241,7 +241,7 @@ export interface DiffViewProps {
   readonly answered: ReadonlyMap<string, string>;
   readonly canAnswer: (path: string) => boolean;
   /** What was said of the hunks of a file; null: it is taken whole or not at all. */
-  readonly parts: (file: DiffFile) => Said | null;
+  readonly parts: (file: DiffFile) => HunkVerdicts | null;
   readonly needs: readonly HunkNeed[];
   readonly comments: ReadonlyMap<string, string>;
   /** The comment that is being written. */

@@ -1,4 +1,4 @@
-/** The combined diff as the page shows it: files, hunks, numbered lines. The edit engine reads it; here its lines get their numbers. Pure. */
+/** The combined diff as the page shows it: files, hunks, numbered lines. The edit engine parses the diff; this file numbers its lines. Pure. */
 import { diffWordsWithSpace } from 'diff';
 import {
   readName,
@@ -14,10 +14,11 @@ export type Sign = ' ' | '+' | '-';
 export interface DiffLine {
   readonly sign: Sign;
   readonly text: string;
-  /** 1-based; null on the side where the line is not. */
+  /** Line number in the text before, from 1. Null: the line is added. */
   readonly before: number | null;
+  /** Line number in the proposed text, from 1. Null: the line is removed. */
   readonly after: number | null;
-  /** The file ends here without a line end. */
+  /** The file ends with this line, which has no line end. */
   readonly noEnd?: true;
 }
 export interface Hunk {
@@ -26,31 +27,31 @@ export interface Hunk {
   readonly afterStart: number;
   readonly afterLines: number;
   readonly lines: readonly DiffLine[];
-  /** Numbers of its changes, as an answer `select` names them. */
+  /** Numbers of the changes in this hunk. An answer `select` names changes by these numbers. */
   readonly changes: readonly number[];
 }
 export interface DiffFile {
   readonly path: string;
-  /** The path before, where it was moved. */
+  /** The earlier path of a file that was moved. Null: the file was not moved. */
   readonly movedFrom: string | null;
   readonly isNew: boolean;
   readonly isDeleted: boolean;
-  /** `100644 -> 100755` where the mode changes; null otherwise. */
+  /** `100644 -> 100755` if the mode changes. Null: it does not change. */
   readonly mode: string | null;
   readonly hunks: readonly Hunk[];
-  /** What the diff says of a file that is not UTF-8: shown as it is. */
+  /** Notes in the diff about a file that is not UTF-8. The page shows them unchanged. */
   readonly notes: readonly string[];
 }
 
 export const parseDiff = (diff: string): readonly DiffFile[] => readDiff(diff).map(fileOf);
 
-/** Beside an earlier version: what changed since, and whole what is the same. */
+/** Returns the files of a comparison with an earlier version. A changed file has the diff since then, an unchanged file has its whole diff. */
 export const filesSince = (
   whole: readonly DiffFile[],
   { files, diff }: { readonly files: readonly FileSince[]; readonly diff: string },
 ): readonly DiffFile[] => {
   const [all, changed] = [whole, parseDiff(diff)].map(
-    (each) => new Map(each.map((file) => [file.path, file])),
+    (diffFiles) => new Map(diffFiles.map((file) => [file.path, file])),
   );
   return files.flatMap(
     ({ path, is }) => (is === 'same' ? undefined : changed?.get(path)) ?? all?.get(path) ?? [],
@@ -104,24 +105,22 @@ const hunkOf = ({ oldStart, newStart, lines: raw, changes }: DiffHunk): Hunk => 
   };
 };
 
-// What changed within a line. Pure.
-
-/** A stretch of a line; `changed`: it is not in the other one. */
+/** A stretch of a line. `changed` means that the counterpart of the line does not have it. */
 export interface Stretch {
   readonly text: string;
   readonly changed: boolean;
 }
 
-/** Longer lines are compared by their common beginning and end only: words cost time that grows with the square. */
+/** Maximum length of a line that is compared word by word. A longer line is compared by its ends, because time grows with the square. */
 const WORDS_chars = 1_000;
-/** Where less than this part is the same, the marks would be noise: the line as a whole has changed. */
+/** Minimum part of a line that both sides share. Below it the marks would be noise, so the line has none. */
 const ALIKE = 0.3;
 
-/** The stretches of `text`, whose counterpart is `other`. `isNew`: `text` is the later one. */
+/** Splits `text` into stretches by comparing it with its counterpart `other`. `isNew` means that `text` is the later line. */
 export const stretchesOf = (text: string, other: string, isNew: boolean): readonly Stretch[] => {
   const plain: readonly Stretch[] = [{ text, changed: false }];
   if (text === '' || other === '') return plain;
-  if (text.length > WORDS_chars || other.length > WORDS_chars) return ends(text, other);
+  if (text.length > WORDS_chars || other.length > WORDS_chars) return stretchesByEnds(text, other);
   const parts = isNew ? diffWordsWithSpace(other, text) : diffWordsWithSpace(text, other);
   const own = parts
     .filter((part) => (isNew ? !part.removed : !part.added))
@@ -132,7 +131,7 @@ export const stretchesOf = (text: string, other: string, isNew: boolean): readon
   return same < ALIKE * text.trim().length ? plain : own;
 };
 
-const ends = (text: string, other: string): readonly Stretch[] => {
+const stretchesByEnds = (text: string, other: string): readonly Stretch[] => {
   const [head, tail] = sameEnds(text, other);
   return [
     { text: text.slice(0, head), changed: false },

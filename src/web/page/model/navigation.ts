@@ -2,25 +2,25 @@
 import type { DiffFile, DiffLine } from './diff.js';
 import type { Row } from './rows.js';
 
-/** The line of a row; of two side by side the later one. */
+/** Returns the line that a row shows. A pair has two lines, and the later one is returned. */
 export const lineOf = (row: Row): DiffLine | null =>
   row.kind === 'line' ? row.line : row.kind === 'pair' ? (row.after ?? row.before) : null;
 
-/** Index of the next row of a kind, or null at the end. */
+/** Returns the index of the next row that `isWanted` accepts, or null at the end. A `step` of -1 searches backward. */
 export const nextRow = (
   rows: readonly Row[],
   from: number,
-  by: 1 | -1,
-  wanted: (row: Row) => boolean,
+  step: 1 | -1,
+  isWanted: (row: Row) => boolean,
 ): number | null => {
-  for (let at = from + by; at >= 0 && at < rows.length; at += by) {
-    const row = rows[at];
-    if (row !== undefined && wanted(row)) return at;
+  for (let index = from + step; index >= 0 && index < rows.length; index += step) {
+    const row = rows[index];
+    if (row !== undefined && isWanted(row)) return index;
   }
   return null;
 };
 
-const holds = (row: Row, files: readonly DiffFile[], words: string): boolean => {
+const rowContains = (row: Row, files: readonly DiffFile[], words: string): boolean => {
   const texts =
     row.kind === 'file'
       ? [files[row.file]?.path]
@@ -32,7 +32,7 @@ const holds = (row: Row, files: readonly DiffFile[], words: string): boolean => 
   return texts.some((text) => text?.toLowerCase().includes(words) === true);
 };
 
-/** The next row, around the end, that holds the words (lower case); null: none does. */
+/** Returns the index of the next row that contains `words` (lower case), or null. The search continues at the first row after the last. */
 export const searchRows = (
   rows: readonly Row[],
   files: readonly DiffFile[],
@@ -41,20 +41,20 @@ export const searchRows = (
 ): number | null => {
   if (words === '') return null;
   for (let i = 1; i <= rows.length; i++) {
-    const at = (from + i) % rows.length;
-    const row = rows[at];
-    if (row !== undefined && holds(row, files, words)) return at;
+    const index = (from + i) % rows.length;
+    const row = rows[index];
+    if (row !== undefined && rowContains(row, files, words)) return index;
   }
   return null;
 };
 
-/** A row as a screen reader says it. */
-export const spoken = (row: Row | undefined, file: DiffFile | undefined): string => {
+/** Returns the text that a screen reader speaks for a row. */
+export const screenReaderText = (row: Row | undefined, file: DiffFile | undefined): string => {
   if (row === undefined) return '';
   if (row.kind === 'file') return `file ${file?.path ?? ''}`;
   if (row.kind === 'hunk') return row.text;
   const line = lineOf(row);
   if (line === null) return '';
-  const word = line.sign === '+' ? 'added' : line.sign === '-' ? 'removed' : 'unchanged';
-  return `${word} line ${line.after ?? line.before ?? ''}: ${line.text.slice(0, 300)}`;
+  const status = line.sign === '+' ? 'added' : line.sign === '-' ? 'removed' : 'unchanged';
+  return `${status} line ${line.after ?? line.before ?? ''}: ${line.text.slice(0, 300)}`;
 };

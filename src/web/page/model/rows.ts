@@ -1,14 +1,14 @@
-/** The diff as rows of one long list, of which only those in sight are drawn. Pure. */
+/** Turns the diff into the rows of one long list. The page draws only the visible rows. Pure. */
 import type { Finding } from '../../../shared/formats.js';
 import { groupBy } from '../../../shared/text.js';
 import type { DiffFile, DiffLine, Hunk } from './diff.js';
 
 export type Layout = 'unified' | 'split';
-/** A place in a file that a comment or finding is about: a line of the result, or one that goes away. */
+/** A place in a file that a comment or finding is about: a line of the result, or a removed line. */
 export interface Spot {
   readonly path: string;
   readonly side: 'before' | 'after';
-  /** 0: the file as a whole. */
+  /** Line number from 1. 0 means the whole file. */
   readonly line: number;
 }
 
@@ -28,7 +28,7 @@ export type Row = { readonly key: string; readonly file: number } & (
       readonly other: DiffLine | null;
       readonly hunk: number;
     }
-  /** Side by side: what was, what is. */
+  /** The line before and the line after, next to each other. */
   | {
       readonly kind: 'pair';
       readonly before: DiffLine | null;
@@ -46,26 +46,26 @@ export interface RowsInput {
   readonly findings: readonly Finding[];
   /** Places with a comment or an open comment box. */
   readonly comments: readonly Spot[];
-  /** Paths whose diff is put away. */
+  /** Paths of the files whose diff is hidden. */
   readonly folded: ReadonlySet<string>;
-  /** Lines of the result, for files of which unchanged parts were unfolded. */
+  /** Lines of the result by path, for files with unfolded parts. */
   readonly texts: ReadonlyMap<string, readonly string[]>;
-  /** How many lines a file had before, where known. */
+  /** Number of lines of a file before the change, by path, for files whose number is known. */
   readonly linesBefore: ReadonlyMap<string, number>;
-  /** `<path>:<gap>` of unfolded parts. */
+  /** Keys `<path>:<gap>` of the unfolded parts. */
   readonly unfolded: ReadonlySet<string>;
 }
 
 export const spotKey = ({ path, side, line }: Spot): string => `${path}:${side}:${line}`;
 
-/** Of a line; null: of the file as a whole. */
+/** Returns the place of a line. If `line` is null, returns the place of the whole file. */
 export const spotOf = ({ path }: DiffFile, line: DiffLine | null): Spot => ({
   path,
   side: line?.after === null ? 'before' : 'after',
   line: line?.after ?? line?.before ?? 0,
 });
 
-/** Removed lines and the added ones that take their place, in order; what is left over stands alone. */
+/** Pairs removed lines with the added lines that replace them, in order. A line without a counterpart is paired with null. */
 export const pairsOf = (hunk: Hunk): readonly (readonly [DiffLine | null, DiffLine | null])[] => {
   const pairs: (readonly [DiffLine | null, DiffLine | null])[] = [];
   let removed: DiffLine[] = [];
@@ -104,7 +104,7 @@ export const rowsOf = (input: RowsInput): readonly Row[] => {
 
 type AddRow = (key: string, row: DistributiveOmit<Row, 'key' | 'file'>) => void;
 
-/** `input.findings`: those of this file. */
+/** Adds the rows of one file. `input.findings` has only the findings in this file. */
 const fileRows = (
   add: AddRow,
   file: DiffFile,
@@ -113,68 +113,69 @@ const fileRows = (
 ): void => {
   const { path } = file;
   const { findings } = input;
-  const told = new Set<Finding>();
-  const tell = (finding: Finding): void => {
-    told.add(finding);
+  const shownFindings = new Set<Finding>();
+  const addFinding = (finding: Finding): void => {
+    shownFindings.add(finding);
     add(`finding:${findings.indexOf(finding)}`, { kind: 'finding', finding });
   };
-  const comment = (spot: Spot): void => {
+  const addComment = (spot: Spot): void => {
     const found = spots.get(spotKey(spot));
     if (found !== undefined)
       add(`comment:${spot.side}:${spot.line}`, { kind: 'comment', spot: found });
   };
   add('file', { kind: 'file' });
   if (input.folded.has(path)) return;
-  comment(spotOf(file, null));
-  const shown = visibleLines(file);
-  // What is about no line that is shown stands at the top of the file.
+  addComment(spotOf(file, null));
+  const linesInDiff = visibleLines(file);
+  // A finding whose line is not in the diff is shown at the top of the file.
   for (const finding of findings)
-    if (finding.lines === undefined || !shown.has(finding.lines[1])) tell(finding);
+    if (finding.lines === undefined || !linesInDiff.has(finding.lines[1])) addFinding(finding);
   file.notes.forEach((text, i) => add(`note:${i}`, { kind: 'note', text }));
-  const after = (line: DiffLine): void => {
+  const addRemarks = (line: DiffLine): void => {
     if (line.after !== null)
       for (const finding of findings)
-        if (!told.has(finding) && finding.lines?.[1] === line.after) tell(finding);
-    comment(spotOf(file, line));
+        if (!shownFindings.has(finding) && finding.lines?.[1] === line.after) addFinding(finding);
+    addComment(spotOf(file, line));
   };
-  const lineRow = (line: DiffLine, other: DiffLine | null, hunk: number): void => {
+  const addLine = (line: DiffLine, other: DiffLine | null, hunk: number): void => {
     add(`l:${line.before ?? ''}:${line.after ?? ''}`, { kind: 'line', line, other, hunk });
-    after(line);
+    addRemarks(line);
   };
-  const both = (before: DiffLine | null, now: DiffLine | null, hunk: number): void => {
-    const key = `p:${before?.before ?? ''}:${now?.after ?? ''}`;
-    add(key, { kind: 'pair', before, after: now, hunk });
-    if (before !== null && before !== now) after(before);
-    if (now !== null) after(now);
+  const addPair = (before: DiffLine | null, after: DiffLine | null, hunk: number): void => {
+    const key = `p:${before?.before ?? ''}:${after?.after ?? ''}`;
+    add(key, { kind: 'pair', before, after, hunk });
+    if (before !== null && before !== after) addRemarks(before);
+    if (after !== null) addRemarks(after);
   };
-  const gap = (n: number, from: number, to: number, shift: number): void => {
+  const addGap = (n: number, from: number, to: number, shift: number): void => {
     if (to < from) return;
     const texts = input.texts.get(path);
     if (texts === undefined || !input.unfolded.has(`${path}:${n}`)) {
       add(`fold:${n}`, { kind: 'fold', gap: n, from, to, shift });
       return;
     }
-    for (let at = from; at <= Math.min(to, texts.length); at++) {
+    for (let number = from; number <= Math.min(to, texts.length); number++) {
       const line: DiffLine = {
         sign: ' ',
-        text: texts[at - 1] ?? '',
-        before: at - shift,
-        after: at,
+        text: texts[number - 1] ?? '',
+        before: number - shift,
+        after: number,
       };
-      if (input.layout === 'split') both(line, line, -1);
-      else lineRow(line, null, -1);
+      if (input.layout === 'split') addPair(line, line, -1);
+      else addLine(line, null, -1);
     }
   };
   let next = 1;
   let shift = 0;
   file.hunks.forEach((hunk, h) => {
     const start = hunk.afterLines === 0 ? hunk.afterStart + 1 : hunk.afterStart;
-    if (!file.isNew && !file.isDeleted) gap(h, next, start - 1, shift);
+    if (!file.isNew && !file.isDeleted) addGap(h, next, start - 1, shift);
     add(`hunk:${h}`, { kind: 'hunk', hunk: h, text: hunkText(hunk, h, file.hunks.length) });
-    if (input.layout === 'split') for (const [before, now] of pairsOf(hunk)) both(before, now, h);
+    if (input.layout === 'split')
+      for (const [before, after] of pairsOf(hunk)) addPair(before, after, h);
     else {
       const others = partners(hunk);
-      for (const line of hunk.lines) lineRow(line, others.get(line) ?? null, h);
+      for (const line of hunk.lines) addLine(line, others.get(line) ?? null, h);
     }
     next = start + hunk.afterLines;
     shift += hunk.afterLines - hunk.beforeLines;
@@ -184,7 +185,7 @@ const fileRows = (
     input.texts.get(path)?.length ??
     (known === undefined ? Number.MAX_SAFE_INTEGER : known + shift);
   if (file.hunks.length > 0 && !file.isNew && !file.isDeleted)
-    gap(file.hunks.length, next, end, shift);
+    addGap(file.hunks.length, next, end, shift);
 };
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
@@ -192,11 +193,11 @@ type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K>
 const hunkText = (
   { beforeStart, beforeLines, afterStart, afterLines }: Hunk,
   index: number,
-  of: number,
+  hunkCount: number,
 ): string => {
   const range = (start: number, count: number): string =>
     `${start}-${Math.max(start, start + count - 1)}`;
-  const number = of > 1 ? `hunk ${index + 1}/${of}: ` : '';
+  const number = hunkCount > 1 ? `hunk ${index + 1}/${hunkCount}: ` : '';
   return `${number}lines ${range(beforeStart, beforeLines)} become ${range(afterStart, afterLines)}`;
 };
 
@@ -207,7 +208,7 @@ const visibleLines = (file: DiffFile): ReadonlySet<number> => {
   return lines;
 };
 
-/** Each changed line and the one on the other side that it stands for. */
+/** Maps each changed line to its counterpart on the other side. */
 const partners = (hunk: Hunk): ReadonlyMap<DiffLine, DiffLine> => {
   const found = new Map<DiffLine, DiffLine>();
   for (const [before, after] of pairsOf(hunk)) {

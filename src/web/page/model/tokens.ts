@@ -1,4 +1,4 @@
-/** Syntax colours of a diff, on the page and in a terminal. A grammar is loaded when a file needs it; without one a file stays plain. */
+/** Colours the syntax of a diff, on the page and in a terminal. A grammar is loaded when a file needs it. A file without one stays plain. */
 import type { Parser } from '@lezer/common';
 import { highlightTree, tagHighlighter, tags } from '@lezer/highlight';
 import type { Stretch, DiffLine, Hunk } from './diff.js';
@@ -24,17 +24,14 @@ const GRAMMARS: readonly (readonly [endings: string, load: Load])[] = [
   ['yaml yml', async () => (await import('@lezer/yaml')).parser],
 ];
 
-/** Null: no grammar for this file. */
+/** Returns the grammar of a file by the end of its name. Null: there is none. */
 export const grammarOf = (path: string): { readonly name: string; readonly load: Load } | null => {
   const name = /\.([A-Za-z]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   const [, load] = GRAMMARS.find(([endings]) => endings.split(' ').includes(name)) ?? [];
   return load === undefined ? null : { name, load };
 };
 
-// Syntax colours of the lines of a diff: each side of a hunk is parsed as a text of its own, which these grammars take (they are made
-// for text that is not whole). Only hunks that are drawn are parsed.
-
-/** A larger hunk stays plain: it would be parsed while somebody scrolls. */
+/** Maximum size of a hunk that is coloured. A larger one stays plain, because its parsing would delay scrolling. */
 const HUNK_chars = 200_000;
 
 const COLOURS = tagHighlighter([
@@ -60,7 +57,7 @@ const COLOURS = tagHighlighter([
   },
 ]);
 
-/** What is coloured of a line; undefined: nothing, or it is no line of the hunk. */
+/** Returns the coloured tokens of a line. Undefined: the hunk is not coloured, or it does not have this line. */
 export type Lines = (line: DiffLine) => readonly Token[] | undefined;
 
 const sideTokens = (parser: Parser, lines: readonly DiffLine[]): Lines => {
@@ -76,7 +73,7 @@ const sideTokens = (parser: Parser, lines: readonly DiffLine[]): Lines => {
     const start = starts.get(line);
     if (start === undefined || known.has(line)) return known.get(line);
     const found: Token[] = [];
-    // Beside the tree, which is small, what was drawn once is kept: tokens of every line would be most of what a page holds.
+    // Only lines that were drawn keep their tokens. Tokens of all lines would take most of the page's memory; the tree is small.
     const put = (from: number, to: number, colour: string): void => {
       const token = {
         from: Math.max(from - start, 0),
@@ -91,6 +88,10 @@ const sideTokens = (parser: Parser, lines: readonly DiffLine[]): Lines => {
   };
 };
 
+/**
+ * Parses each side of a hunk as a text of its own and returns a function that colours a line. The grammars accept incomplete text.
+ * Call it only for a hunk that is drawn.
+ */
 export const hunkTokens = (parser: Parser, { lines }: Hunk): Lines => {
   if (lines.reduce((sum, line) => sum + line.text.length, 0) > HUNK_chars) return () => undefined;
   const sides = [
@@ -101,9 +102,7 @@ export const hunkTokens = (parser: Parser, { lines }: Hunk): Lines => {
   return (line) => (line.sign === '-' ? before : after)?.(line);
 };
 
-// Syntax colours laid over the stretches of a line. Pure.
-
-/** `[from, to)` of the line has this colour. */
+/** Colour of the characters `[from, to)` of a line. */
 export interface Token {
   readonly from: number;
   readonly to: number;
@@ -113,7 +112,7 @@ export interface ColouredPart extends Stretch {
   readonly colour: string | null;
 }
 
-/** Tokens in order and apart from each other. */
+/** Splits stretches at the ends of tokens, so that each part has one colour. The tokens must be in order and must not overlap. */
 export const coloured = (
   stretches: readonly Stretch[],
   tokens: readonly Token[] | null,
@@ -125,10 +124,11 @@ export const coloured = (
   let next = 0;
   for (const { text, changed } of stretches) {
     const end = start + text.length;
-    let at = start;
+    let position = start;
     const put = (to: number, colour: string | null): void => {
-      if (to > at) parts.push({ text: text.slice(at - start, to - start), changed, colour });
-      at = Math.max(at, to);
+      if (to > position)
+        parts.push({ text: text.slice(position - start, to - start), changed, colour });
+      position = Math.max(position, to);
     };
     for (let token = tokens[next]; token !== undefined && token.from < end; token = tokens[next]) {
       put(Math.min(token.from, end), null);

@@ -1,31 +1,31 @@
-/** The files of a proposal as a tree of folders; a folder that holds nothing but one folder is one with it. Pure. */
+/** Builds a tree of folders from the files of a proposal. A folder whose only entry is a folder shares one row with it. Pure. */
 
 export interface TreeRow {
-  /** A folder's ends with `/`. */
+  /** Path from the root of the repository. The path of a folder ends with `/`. */
   readonly path: string;
   readonly name: string;
-  /** From 1. */
+  /** Depth in the tree, from 1. */
   readonly depth: number;
-  /** Index of the file; null: a folder. */
+  /** Index of the file in the proposal. Null: the row is a folder. */
   readonly file: number | null;
 }
-/** By name; a number is a file's index. */
+/** Entries of a folder by name. A number is the index of a file. */
 type Folder = Map<string, Folder | number>;
 
-/** `closed`: folders whose files are not shown. */
+/** Returns the rows of the files that `isWanted` accepts. `closed` has the folders whose files are hidden. */
 export const treeRows = (
   files: readonly { readonly path: string }[],
-  wanted: (path: string) => boolean,
+  isWanted: (path: string) => boolean,
   closed: ReadonlySet<string>,
 ): readonly TreeRow[] => {
   const root: Folder = new Map();
   files.forEach(({ path }, index) => {
     // `src/`, `web/`, `index.ts`
-    const names = wanted(path) ? (path.match(/[^/]*\/|[^/]+$/g) ?? []) : [];
+    const names = isWanted(path) ? (path.match(/[^/]*\/|[^/]+$/g) ?? []) : [];
     let folder = root;
     for (const name of names) {
-      const at = folder.get(name);
-      const inner = typeof at === 'object' ? at : new Map<string, Folder | number>();
+      const entry = folder.get(name);
+      const inner = typeof entry === 'object' ? entry : new Map<string, Folder | number>();
       folder.set(name, name.endsWith('/') ? inner : index);
       folder = inner;
     }

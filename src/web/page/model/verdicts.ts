@@ -1,4 +1,4 @@
-/** Verdicts by hunk: what they come to for a file, which hunk needs which, and what is sent of them. Pure. */
+/** Combines the verdicts on hunks into verdicts on files, finds hunks that need other hunks, and builds the requests of a review. Pure. */
 import { type ChangeNeed, neededName } from '../../../edits/proposal/index.js';
 import {
   namedFiles,
@@ -14,39 +14,39 @@ import type { DiffFile } from './diff.js';
 import type { Spot } from './rows.js';
 
 export type HunkVerdict = 'take' | 'leave';
-/** By number of the hunk in its file, from 0. */
-export type Said = ReadonlyMap<number, HunkVerdict>;
+/** Verdicts by the number of the hunk in its file, from 0. */
+export type HunkVerdicts = ReadonlyMap<number, HunkVerdict>;
 const WHOLE: Partial<Record<Verdict, HunkVerdict>> = { approve: 'take', skip: 'leave' };
 
-/** Can it be taken in part? A file of one hunk is approved or skipped. */
+/** Returns true if the file can be taken in part. A file of one hunk is only approved or skipped. */
 export const hasParts = (file: DiffFile, { files }: Pick<ProposalSummary, 'files'>): boolean =>
   file.hunks.length > 1 && (files.find(({ path }) => path === file.path)?.changes ?? 0) > 1;
 
-/** Of each hunk; a verdict on the file is one on all of its hunks. */
-export const saidOf = (
+/** Returns the verdict on each hunk. A verdict on the file applies to all of its hunks. */
+export const hunkVerdictsOf = (
   file: DiffFile,
   verdict: Verdict | undefined,
-  said: Said | undefined,
-): Said => {
+  hunkVerdicts: HunkVerdicts | undefined,
+): HunkVerdicts => {
   const whole = verdict === undefined ? undefined : WHOLE[verdict];
   return whole === undefined
-    ? (said ?? new Map())
+    ? (hunkVerdicts ?? new Map())
     : new Map(file.hunks.map((_, hunk) => [hunk, whole]));
 };
 
-/** Null: not every hunk has a verdict. */
-export const verdictOf = (file: DiffFile, said: Said): Verdict | null => {
-  const each = file.hunks.map((_, hunk) => said.get(hunk));
-  if (each.includes(undefined)) return null;
-  if (each.every((word) => word === 'take')) return 'approve';
-  return each.every((word) => word === 'leave') ? 'skip' : 'select';
+/** Returns the verdict on the file that follows from its hunks. Null: a hunk has no verdict yet. */
+export const verdictOf = (file: DiffFile, hunkVerdicts: HunkVerdicts): Verdict | null => {
+  const verdicts = file.hunks.map((_, hunk) => hunkVerdicts.get(hunk));
+  if (verdicts.includes(undefined)) return null;
+  if (verdicts.every((verdict) => verdict === 'take')) return 'approve';
+  return verdicts.every((verdict) => verdict === 'leave') ? 'skip' : 'select';
 };
 
-/** The changes of the hunks that are taken, of the files that are taken in part. */
+/** Returns the numbers of the changes to take, for each file that is taken in part. */
 export const selectionOf = (
   files: readonly DiffFile[],
   verdicts: ReadonlyMap<string, Verdict>,
-  hunks: ReadonlyMap<string, Said>,
+  hunks: ReadonlyMap<string, HunkVerdicts>,
 ): Selection =>
   Object.fromEntries(
     files
@@ -60,55 +60,53 @@ export const selectionOf = (
   );
 
 export interface HunkNeed {
-  /** Of the hunk that uses the name. */
+  /** Path of the file whose hunk uses the name. */
   readonly path: string;
   readonly hunk: number;
-  /** `hunk 1 (shout)`. */
+  /** The hunk and the name that are needed, for example `hunk 1 (shout)`. */
   readonly text: string;
   readonly needs: { readonly path: string; readonly hunk: number };
 }
 
-/** Needs between changes as needs between hunks; those within one hunk are none. */
+/** Converts needs between changes into needs between hunks. A need within one hunk is dropped. */
 export const hunkNeeds = (
   files: readonly DiffFile[],
   needs: readonly ChangeNeed[],
 ): readonly HunkNeed[] => {
   const byPath = new Map(files.map((file) => [file.path, file]));
-  const at = ({ path, n }: ChangeNeed['user']): number =>
+  const hunkIndex = ({ path, n }: ChangeNeed['user']): number =>
     byPath.get(path)?.hunks.findIndex(({ changes }) => changes.includes(n)) ?? -1;
   const found = new Map<string, HunkNeed>();
   for (const need of needs) {
-    const [user, from] = [at(need.user), at(need.needs)];
+    const [user, from] = [hunkIndex(need.user), hunkIndex(need.needs)];
     if (user < 0 || (need.user.path === need.needs.path && user === from)) continue;
     const text = `${neededName(need, from + 1)} (${need.name})`;
-    const one = {
+    const hunkNeed = {
       path: need.user.path,
       hunk: user,
       text,
       needs: { path: need.needs.path, hunk: from },
     };
-    found.set(JSON.stringify([one.path, user, text]), one);
+    found.set(JSON.stringify([hunkNeed.path, user, text]), hunkNeed);
   }
   return [...found.values()];
 };
 
-/** What is taken and uses a name that only something left out brings, in words. `said`: of a file's hunks. */
+/** Returns a sentence for each hunk that is taken although it needs a rejected hunk. `verdictsOf` returns the verdicts on a file's hunks. */
 export const missedNeeds = (
   needs: readonly HunkNeed[],
-  said: (path: string) => Said,
+  verdictsOf: (path: string) => HunkVerdicts,
 ): readonly string[] =>
   needs
     .filter(
       ({ path, hunk, needs: from }) =>
-        said(path).get(hunk) === 'take' && said(from.path).get(from.hunk) === 'leave',
+        verdictsOf(path).get(hunk) === 'take' && verdictsOf(from.path).get(from.hunk) === 'leave',
     )
     .map(({ path, hunk, text }) => `hunk ${hunk + 1} of ${path} needs ${text}, which you rejected`);
 
-// What is sent of a review: verdicts by file, and comments as the instructions of a revision. Pure.
-
-/** `select`: some of its hunks, by their own verdicts. */
+/** The verdict on a file. `select` takes some of its hunks, by their own verdicts. */
 export type Verdict = 'approve' | 'skip' | 'revise' | 'select';
-/** Those on whole files, with the words of their buttons. */
+/** Verdicts on whole files, with the labels of their buttons. */
 export const VERDICTS: readonly (readonly [Exclude<Verdict, 'select'>, string])[] = [
   ['approve', 'Approve'],
   ['skip', 'Skip'],
@@ -116,7 +114,7 @@ export const VERDICTS: readonly (readonly [Exclude<Verdict, 'select'>, string])[
 ];
 export interface Comment {
   readonly spot: Spot;
-  /** The line that it is about, as shown. */
+  /** Text of the line that the comment is about. */
   readonly quoted: string;
   readonly text: string;
 }
@@ -134,7 +132,7 @@ const commentText = ({ spot, quoted, text }: Comment): string => {
   return `${spot.path}, ${where}${line}: ${text}`;
 };
 
-/** Empty where nothing was said. */
+/** Returns the note of a revision: the general instructions, then the comments. It is empty if there are none. */
 const noteOf = (general: string, comments: readonly Comment[]): string =>
   [general.trim(), ...comments.filter(({ text }) => text.trim() !== '').map(commentText)]
     .filter((part) => part !== '')
@@ -144,8 +142,8 @@ export const openPaths = (decision: DecisionPoint): readonly string[] =>
   decision.files.map((file) => file.path).filter((path) => !Object.hasOwn(decision.answered, path));
 
 /**
- * One request a verdict, and for files to be revised each its own note: general words first, then what was said of that file's lines.
- * Files without a verdict are left open. What is taken in part (`parts`) goes last: with it the run builds a new proposal.
+ * Returns the requests of a review: one for each verdict, and one for each different note of the files to revise.
+ * Files without a verdict stay open. The request for `parts` is last, because the run then builds a new proposal.
  */
 export const requestsOf = (
   decision: DecisionPoint,
@@ -157,16 +155,18 @@ export const requestsOf = (
   parts: Selection = {},
 ): readonly Request[] => {
   const open = openPaths(decision);
-  const of = (verdict: Verdict): readonly string[] =>
+  const openFilesWith = (verdict: Verdict): readonly string[] =>
     open.filter((path) => verdicts.get(path) === verdict);
-  const said = general.trim() === '' ? {} : { note: general.trim() };
-  const selected = Object.entries(parts).filter(([path]) => of('select').includes(path));
+  const generalNote = general.trim() === '' ? {} : { note: general.trim() };
+  const selected = Object.entries(parts).filter(([path]) => openFilesWith('select').includes(path));
   const simple = (['approve', 'skip'] as const).flatMap((answer): readonly Request[] => {
-    const files = of(answer);
-    return files.length === 0 ? [] : [{ decision: decision.id, answer, files, ...said }];
+    const files = openFilesWith(answer);
+    return files.length === 0 ? [] : [{ decision: decision.id, answer, files, ...generalNote }];
   });
   const byFile = groupBy(comments, ({ spot }) => spot.path);
-  const byNote = groupBy(of('revise'), (path) => noteOf(general, byFile.get(path) ?? []));
+  const byNote = groupBy(openFilesWith('revise'), (path) =>
+    noteOf(general, byFile.get(path) ?? []),
+  );
   return [
     ...simple,
     ...[...byNote].map(([text, files]): Request => ({
@@ -182,14 +182,14 @@ export const requestsOf = (
             decision: decision.id,
             answer: 'select' as const,
             select: Object.fromEntries(selected),
-            ...said,
+            ...generalNote,
           },
         ]),
   ];
 };
 
-/** Why it cannot be sent; null: it can. */
-export const missingIn = (requests: readonly Request[]): string | null => {
+/** Returns the reason why the requests cannot be sent, or null if they can. */
+export const sendFault = (requests: readonly Request[]): string | null => {
   if (requests.length === 0) return 'No file has a verdict yet.';
   for (const request of requests) {
     const fault = partsFault(currentRules(), request);

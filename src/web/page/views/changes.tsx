@@ -9,7 +9,7 @@ import { useTokens } from '../diff/line-text.js';
 import { toggled, useKeys } from '../hooks.js';
 import { filesSince, type DiffFile } from '../model/diff.js';
 import { type HunkVerdict, openPaths, type Verdict } from '../model/verdicts.js';
-import { lineOf, nextRow, searchRows, spoken } from '../model/navigation.js';
+import { lineOf, nextRow, searchRows, screenReaderText } from '../model/navigation.js';
 import { rowsOf, spotKey, spotOf, type Layout, type Row, type Spot } from '../model/rows.js';
 import { FileTree } from './file-tree.js';
 import { Search } from './parts.js';
@@ -231,7 +231,7 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
         </button>
       </div>
       <p class="unseen" aria-live="polite">
-        {spoken(rows[cursorAt], files[rows[cursorAt]?.file ?? -1])}
+        {screenReaderText(rows[cursorAt], files[rows[cursorAt]?.file ?? -1])}
       </p>
       <div class="panes">
         <FileTree {...shown} at={atFile} onFile={toFile} />

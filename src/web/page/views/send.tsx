@@ -1,6 +1,6 @@
 /** How far the review is, and what is left to do with one press. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Verdict, VERDICTS, missingIn, openPaths, requestsOf } from '../model/verdicts.js';
+import { type Verdict, VERDICTS, sendFault, openPaths, requestsOf } from '../model/verdicts.js';
 import { Alert, count, List } from './parts.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decide } from '../api.js';
@@ -63,7 +63,7 @@ export const SendDialog = ({ stepKey, decision, review, parts, onClose }: SendDi
     dialog.current?.showModal();
   }, []);
   const requests = requestsOf(decision, { verdicts, comments }, note, parts.selection);
-  const missing = missingIn(requests);
+  const missing = sendFault(requests);
   const open = openPaths(decision);
   const told = comments.filter(
     ({ spot: { path } }) => open.includes(path) && verdicts.get(path) === 'revise',

@@ -11,10 +11,10 @@ import {
   hasParts,
   hunkNeeds,
   missedNeeds,
-  saidOf,
+  hunkVerdictsOf,
   selectionOf,
   type HunkNeed,
-  type Said,
+  type HunkVerdicts,
   verdictOf,
   type HunkVerdict,
   type Comment,
@@ -64,7 +64,7 @@ export interface Review extends Pick<Kept, 'comments' | 'editing' | 'note'> {
   /** By the key of their places. */
   readonly texts: ReadonlyMap<string, string>;
   /** By path: what was said of single hunks, where not of the file as a whole. */
-  readonly hunks: ReadonlyMap<string, Said>;
+  readonly hunks: ReadonlyMap<string, HunkVerdicts>;
   readonly setHunk: (file: DiffFile, hunk: number, said: HunkVerdict | null) => void;
   readonly setVerdict: (paths: readonly string[], verdict: Verdict | null) => void;
   readonly setComment: (comment: Comment) => void;
@@ -96,7 +96,7 @@ export const useReview = (proposalId: string): Review => {
         const { path } = file;
         const before = had.hunks.find(([each]) => each === path)?.[1];
         const said = new Map(
-          saidOf(file, new Map(had.verdicts).get(path), before && new Map(before)),
+          hunkVerdictsOf(file, new Map(had.verdicts).get(path), before && new Map(before)),
         );
         if (word === null) said.delete(hunk);
         else said.set(hunk, word);
@@ -159,7 +159,7 @@ export const useViewed = (stepKey: string, { files }: ProposalSummary) => {
 
 export interface Parts {
   /** Of the hunks of a file; null: it is taken whole or not at all. */
-  readonly of: (file: DiffFile) => Said | null;
+  readonly of: (file: DiffFile) => HunkVerdicts | null;
   readonly needs: readonly HunkNeed[];
   readonly selection: Selection;
   /** What is taken and needs what is left out, in words. */
@@ -180,8 +180,8 @@ export const useParts = (
   );
   const needs = useMemo(() => hunkNeeds(files, raw.value ?? []), [files, raw.value]);
   return useMemo(() => {
-    const said = (file: DiffFile): Said =>
-      saidOf(file, verdicts.get(file.path), hunks.get(file.path));
+    const said = (file: DiffFile): HunkVerdicts =>
+      hunkVerdictsOf(file, verdicts.get(file.path), hunks.get(file.path));
     const byPath = new Map(files.map((file) => [file.path, file]));
     return {
       of: (file) => (wanted && hasParts(file, proposal) ? said(file) : null),
