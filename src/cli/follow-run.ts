@@ -1,6 +1,6 @@
 /** Shows what a run does until it ends, waits for somebody, or the person goes away; of a plan also the run of the phase that is under way. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ledgerOfEvents } from '../client/archive/status.js';
+import { ledgerOfEvents } from '../client/archive/ledger.js';
 import { decide, loginName } from '../client/runs/decide.js';
 import { shownKey, type StepKey } from '../shared/ids.js';
 import { findRun, refreshRun, type ResolvedRun } from '../client/runs/resolve.js';

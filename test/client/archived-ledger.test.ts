@@ -1,6 +1,6 @@
 /** The archive's ledger, told from events alone, knows the files that a decision left out. */
 import { expect, test } from '@jest/globals';
-import { ledgerOfEvents } from '../../src/client/archive/status.js';
+import { ledgerOfEvents } from '../../src/client/archive/ledger.js';
 import type { LedgerRow } from '../../src/shared/run.js';
 import { ledgerOf } from '../../src/workflows/step/views.js';
 import { play, type Saying, type Words } from '../workflows/step/step-driver.js';

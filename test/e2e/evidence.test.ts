@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { verifyEvidence } from '../../src/client/archive/evidence.js';
+import { verifyEvidence } from '../../src/client/archive/verify-evidence.js';
 import { refreshRun } from '../../src/client/runs/resolve.js';
 import { OWN_STORE } from './homes.js';
 import { scene, whole, type Scene } from './support.js';

@@ -9,7 +9,7 @@ import {
   runOfPlan,
   showRun,
 } from '../../src/client/index.js';
-import { removeEndedWorktrees } from '../../src/client/ended/runs.js';
+import { removeEndedWorktrees } from '../../src/client/ended/worktrees.js';
 import { printedFaults } from '../support/json-schema.js';
 import { check } from './check-history.js';
 import { closedOf, emendCommand, eventually, withHandle } from './ends.js';

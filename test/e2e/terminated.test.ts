@@ -6,7 +6,8 @@
 import { runKey } from '../../src/shared/run-key.js';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun, resolveRun, runEvents, showRun } from '../../src/client/index.js';
-import { releaseLock, releaseStaleLocks } from '../../src/client/ended/locks.js';
+import { releaseLock } from '../../src/client/ended/release-lock.js';
+import { releaseStaleLocks } from '../../src/client/ended/stale-locks.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { closedOf, withHandle } from './ends.js';
 import { letGo, reachState, STATES, treeAs, treeOf, type At, type State } from './states.js';

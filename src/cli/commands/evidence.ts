@@ -1,6 +1,7 @@
 /** `emend evidence`: writes what a run leaves as proof, and checks it with no server and no home. */
 import { resolve } from 'node:path';
-import { evidenceKey, verifyEvidence, writeEvidence } from '../../client/archive/evidence.js';
+import { evidenceKey, writeEvidence } from '../../client/archive/evidence.js';
+import { verifyEvidence } from '../../client/archive/verify-evidence.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { shownKey } from '../../shared/ids.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';

@@ -1,12 +1,7 @@
 /** `emend recover`: finishes or reverts what a crash left open; with a server it also finds workspaces that ended runs still hold. */
-import { removeEndedWorktrees, type EndedWorktree } from '../../client/ended/runs.js';
-import {
-  releaseLock,
-  lockAgain,
-  releaseStaleLocks,
-  type LocksOfEnded,
-  type StaleLock,
-} from '../../client/ended/locks.js';
+import { removeEndedWorktrees, type EndedWorktree } from '../../client/ended/worktrees.js';
+import { lockAgain, releaseLock, type StaleLock } from '../../client/ended/release-lock.js';
+import { releaseStaleLocks, type LocksOfEnded } from '../../client/ended/stale-locks.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import type { Emend } from '../../client/types.js';
 import { BOUNDS } from '../../shared/limits.js';

@@ -1,7 +1,9 @@
 /** `emend report`: from the archive of this machine, so that it works for runs that no server knows any more. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { recordedUsage, phaseCosts, reportFacts } from '../../client/archive/report.js';
+import { phaseCosts } from '../../client/archive/phase-costs.js';
+import { recordedUsage } from '../../client/archive/recorded-usage.js';
+import { reportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { instructionsOf, keptText, type KeptText } from '../../client/runs/proposal.js';

@@ -22,7 +22,7 @@ import { printFound, printJson } from '../json.js';
 import { BASE_MOVED, findingText, SINCE_WORDS } from '../../shared/event-text.js';
 import { printDiff, cell, line, plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
-import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
+import { ARCHIVES, releaseStaleLocks } from '../../client/ended/stale-locks.js';
 import { LISTED_ARCHIVED_RUNS, listRuns, limitOf, type ListedRun } from '../../client/runs/list.js';
 import { runIndex } from '../../client/run-index/index.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';

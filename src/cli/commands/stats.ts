@@ -1,12 +1,7 @@
 /** `emend stats`: what the runs and plans of this machine's archive came to, or one of them with tokens and money per phase. */
-import {
-  sumRunCounts,
-  type RunStats,
-  phaseCosts,
-  type PhaseCost,
-  recordedUsage,
-  METRIC_NAMES,
-} from '../../client/archive/report.js';
+import { phaseCosts, type PhaseCost } from '../../client/archive/phase-costs.js';
+import { recordedUsage } from '../../client/archive/recorded-usage.js';
+import { METRIC_NAMES, sumRunCounts, type RunStats } from '../../client/archive/statistics.js';
 import { runIndex } from '../../client/run-index/index.js';
 import type { RowFacts } from '../../client/run-index/row.js';
 import { reading } from '../../client/open.js';

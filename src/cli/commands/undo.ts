@@ -1,5 +1,5 @@
 /** `emend undo`: puts back the last change of a workspace, as long as nobody touched its files since. */
-import { noteRecovery } from '../../client/ended/locks.js';
+import { noteRecovery } from '../../client/ended/release-lock.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { lastChange, type LastChange, isLocal } from '../../workspace/apply/index.js';

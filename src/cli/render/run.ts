@@ -1,7 +1,8 @@
 /** A run on one screen: state, ledger, waiting decision, result. Pure. */
 import { shownKey } from '../../shared/ids.js';
-import type { ReleasedLock, StaleLock } from '../../client/ended/locks.js';
-import type { EndedWorktree } from '../../client/ended/runs.js';
+import type { StaleLock } from '../../client/ended/release-lock.js';
+import type { ReleasedLock } from '../../client/ended/stale-locks.js';
+import type { EndedWorktree } from '../../client/ended/worktrees.js';
 import { auditLines, auditVerdict, type AuditReport } from '../../shared/audit.js';
 import { cell, count, plain, line, table } from './text.js';
 import type { PlanProgress } from '../../shared/plan.js';

@@ -1,5 +1,6 @@
 /** A report as a list of sections, said once for Markdown and HTML. A new section is a function here. Pure. */
-import type { PhaseCost, ReportFacts } from '../../client/archive/report.js';
+import type { PhaseCost } from '../../client/archive/phase-costs.js';
+import type { ReportFacts } from '../../client/archive/report.js';
 import type { KeptText } from '../../client/runs/proposal.js';
 import type { TestRun } from '../../client/runs/show.js';
 import { auditLines, type AuditReport } from '../../shared/audit.js';

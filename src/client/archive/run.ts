@@ -1,4 +1,4 @@
-/** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. */
+/** A run as its archive has it. So commands can show a run without a worker and without a server. */
 import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
@@ -13,10 +13,10 @@ import { isRecord } from '../../shared/text.js';
 import { isOfKind, storedKinds } from '../../system/version.js';
 import type { ClosedRun, Emend } from '../types.js';
 
-/** What the first activity of a run notes. */
+/** The entry that the first activity of a run writes. */
 export interface StartedData
   extends Partial<Pick<StepSetup, 'follows'>>, Omit<RunWords, 'stepKey' | 'doing'> {
-  /** The stored job; absent: preflight has not read it yet. */
+  /** The stored job; absent: preflight has not read the file yet. */
   readonly job?: BlobRef;
   readonly workflowId: string;
   readonly runId: string;
@@ -25,7 +25,7 @@ export interface StartedData
   readonly queues: Queues;
 }
 
-/** What is told of an answer. */
+/** The part of an answer that the archive keeps. */
 export type SentRequest = Pick<
   DecisionRequest,
   'decision' | 'answer' | 'files' | 'note' | 'select' | 'signed'
@@ -39,52 +39,56 @@ export interface ArchivedRun {
   readonly lastAt: string | null;
   /** In order of `seq`, each once. */
   readonly events: readonly StepEvent[];
-  /** Null: not known to have ended. */
+  /** Null: the archive does not have the end of the run. */
   readonly closed: ClosedRun | null;
-  /** Run ids whose end was noted: a reset makes another run of the same step. */
+  /** Ids of the executions that ended. A reset makes another execution of the same run. */
   readonly closedRuns: readonly string[];
-  /** Those that ended, in order. */
+  /** The activities that ended, in order. */
   readonly activities: readonly ArchivedActivity[];
   readonly requests: readonly SentRequest[];
-  /** Proposals in the order in which they were made. */
+  /** The proposals, the oldest first. */
   readonly versions: readonly ProposalVersion[];
-  /** The last one. */
+  /** The newest proposal. */
   readonly proposal: ProposalSummary | null;
-  /** Of the activities that ended. */
+  /** The usage of the activities that ended. */
   readonly usage: StepUsage;
-  /** Paths that it applied and that were neither rolled back, undone nor committed since. */
+  /** Paths that the run applied. They were not rolled back, undone or committed since. */
   readonly applied: readonly string[];
-  /** Which entries are left out, and what to do about it; null: none are. */
+  /** The entries that are omitted, and the advice what to do; null: all entries were read. */
   readonly omitted: string | null;
-  /** A person said of an ended run's files: keep them (`emend recover --keep`). */
+  /** True: `emend recover --keep` keeps the files of the ended run. */
   readonly kept: boolean;
 }
 
 export interface ProposalVersion {
   readonly proposal: ProposalSummary;
-  /** Of the answers that led to it, where one of our faces sent them. */
+  /** Notes of the answers that led to the proposal, if the client or the page sent them. */
   readonly notes: readonly string[];
-  /** Somebody answered while it was the last one. */
+  /** True: a decision was answered while this was the newest proposal. */
   readonly answered: boolean;
 }
 
 /**
- * What recovery notes of a run that had ended and still held its workspace: a person's word (`undo`, `keep`), or what the archive had
- * not heard (`found`: files are applied; `committed`: they are committed).
+ * The entry that recovery writes about a run that had ended and still had the lock of its workspace. `undo` and `keep` are the answers of the
+ * person who recovers. `found` (files are applied) and `committed` are what the archive did not have yet.
  */
 export interface RecoveryData {
   readonly how: 'undo' | 'keep' | 'found' | 'committed';
   readonly files: readonly string[];
 }
 
-/** Id of the entry that says how a run ended. `again`: in place of a damaged one, as readers drop what has an id that was there before. */
+/**
+ * Returns the id of the entry with the end of a run. `again`: the entry replaces a damaged one. Readers drop an entry whose id they have read
+ * before, so it needs another id.
+ */
 export const closedId = (runId: string, again = false): string =>
   `closed-${runId}${again ? ' again' : ''}`;
 
-// An archive may be damaged, edited by hand, or somebody else's. What is read of it has the fields of these types, each of its kind, or is
-// left out and counted; words that this Emend does not know are no damage. docs/reference/archive.json is made of them.
-
-/** What entries hold, by their kind, and the parts of activities' results that are read. */
+/**
+ * The data of entries by their kind, and the parts of activity results that are read. An archive may be damaged, edited by hand, or somebody
+ * else's. So an entry counts only if its fields have these types. Other entries are omitted and counted. A word that this version does not know
+ * is no damage. docs/reference/archive.json is generated from these types.
+ */
 interface ArchiveParts {
   readonly started: StartedData;
   readonly event: StepEvent;
@@ -103,7 +107,7 @@ export const isPart = <T extends keyof ArchiveParts>(
   value: unknown,
 ): value is ArchiveParts[T] => isOfKind(storedKinds()[part], value);
 
-/** Of an event whose type this Emend does not know, what all events have is looked at. */
+/** Checks an event. Of a type that this version does not know, it only checks the fields that all events have. */
 export const isEvent = (data: unknown): data is StepEvent => {
   if (!isRecord(data) || typeof data.seq !== 'number' || typeof data.type !== 'string')
     return false;
@@ -122,8 +126,8 @@ type ReadEntry = {
   };
 }[ReadKind];
 
-/** False: it is damaged. */
-const isRead = (entry: ArchiveEntry): entry is ReadEntry =>
+/** Returns whether the entry can be used. If not, it is damaged. */
+const isUsable = (entry: ArchiveEntry): entry is ReadEntry =>
   entry.kind === 'event' ? isEvent(entry.data) : isPart(entry.kind as ReadKind, entry.data);
 
 const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | null => {
@@ -133,18 +137,18 @@ const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | n
 };
 
 export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {
-  const left = all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined;
-  const { entries: newer, damaged } = left ?? { entries: 0, damaged: 0 };
-  const found = all.filter(({ kind }) => Object.hasOwn(storedKinds(), kind));
-  const entries = found.filter(isRead);
-  const of = <K extends ReadKind>(kind: K) =>
+  const omission = all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined;
+  const { entries: newer, damaged } = omission ?? { entries: 0, damaged: 0 };
+  const known = all.filter(({ kind }) => Object.hasOwn(storedKinds(), kind));
+  const entries = known.filter(isUsable);
+  const dataOf = <K extends ReadKind>(kind: K) =>
     entries.flatMap((entry) => (entry.kind === kind ? [entry.data as ArchiveParts[K]] : []));
   const events = new Map<number, StepEvent>();
-  for (const event of of('event')) if (!events.has(event.seq)) events.set(event.seq, event);
+  for (const event of dataOf('event')) if (!events.has(event.seq)) events.set(event.seq, event);
   const activities = entries.flatMap(({ kind, at, data }) =>
     kind === 'activity' ? [{ ...data, at }] : [],
   );
-  const started = withReadJob(of('started')[0] ?? null, activities);
+  const started = withReadJob(dataOf('started')[0] ?? null, activities);
   const versions = versionsOf(entries, started?.follows?.notes);
   return {
     stepKey,
@@ -154,35 +158,38 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
     firstAt: entries[0]?.at ?? null,
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
-    closed: of('closed').at(-1) ?? null,
+    closed: dataOf('closed').at(-1) ?? null,
     closedRuns: entries.flatMap(({ kind, id }) =>
       kind === 'closed' ? id.replace(/^closed-| again$/g, '') : [],
     ),
-    requests: of('decision').map(({ request }) => request),
+    requests: dataOf('decision').map(({ request }) => request),
     proposal: versions.at(-1)?.proposal ?? null,
     usage: usageOf(activities),
-    omitted: omittedOf(stepKey, newer, damaged + found.length - entries.length),
+    omitted: omittedOf(stepKey, newer, damaged + known.length - entries.length),
     ...appliedOf(entries),
   };
 };
 
-/** For whoever looks through many: one that cannot be read hides none of the others. Then nothing is known of it, and `omitted` says why. */
+/**
+ * Reads one of many archives. If the archive cannot be read, it returns a run of which nothing is known, and `omitted` has the reason. So one
+ * archive never hides the others.
+ */
 export const readAmongOthers = async (
   { archive }: Pick<Emend, 'archive'>,
   stepKey: StepKey,
 ): Promise<ArchivedRun> => {
-  const read = await archive.read(stepKey).catch(problemOn('disk'));
-  return 'code' in read
-    ? { ...archivedRun(stepKey, []), omitted: read.message }
-    : archivedRun(stepKey, read);
+  const entries = await archive.read(stepKey).catch(problemOn('disk'));
+  return 'code' in entries
+    ? { ...archivedRun(stepKey, []), omitted: entries.message }
+    : archivedRun(stepKey, entries);
 };
 
 const versionsOf = (
   entries: readonly ReadEntry[],
-  said: readonly string[] = [],
+  firstNotes: readonly string[] = [],
 ): readonly ProposalVersion[] => {
   const versions: ProposalVersion[] = [];
-  let notes = [...said];
+  let notes = [...firstNotes];
   for (const { kind, data } of entries) {
     const last = versions.at(-1);
     if (kind === 'event' && data.type === 'decided' && last !== undefined)
@@ -190,7 +197,7 @@ const versionsOf = (
     if (kind === 'decision' && ['resolved', 'recorded', 'sent'].includes(outcomeOf(data.result)))
       if (data.request.note !== undefined) notes.push(data.request.note);
     const proposal = kind === 'activity' ? proposalOf(data.result) : null;
-    // A retry, or a replay after a reset, makes the same one again.
+    // A retry, or a replay after a reset, makes the same proposal again.
     if (proposal === null || proposal.id === last?.proposal.id) continue;
     versions.push({ proposal, notes, answered: false });
     notes = [];
@@ -198,7 +205,10 @@ const versionsOf = (
   return versions;
 };
 
-/** As the reducer counts: a count is the sum of all calls so far, and results after the first add nothing. */
+/**
+ * Adds up the usage as the reducer does. A result of `countUsage` is the sum of all calls so far. After it, the results of other activities
+ * add nothing.
+ */
 const usageOf = (activities: readonly ArchivedActivity[]): StepUsage => {
   let sum = NO_USAGE;
   let usageFromJournal = false;
@@ -230,7 +240,7 @@ const appliedOf = (entries: readonly ReadEntry[]): Pick<ArchivedRun, 'applied' |
   return { applied: [...applied], kept };
 };
 
-/** What preflight noted of the job that it read from a file; null: it read none. */
+/** Returns the job that preflight read from a file. Null: it read none. */
 const readJobOf = (
   activities: readonly ArchivedActivity[],
 ): { readonly ref: BlobRef; readonly title: string } | null => {
@@ -242,7 +252,7 @@ const readJobOf = (
   return null;
 };
 
-/** Returns the title of the plan that was read; null: no plan was. */
+/** Returns the title of the plan that was read. Null: no plan was read. */
 const planTitleOf = (activities: readonly ArchivedActivity[]): string | null => {
   for (const { name, result } of activities)
     if (name === 'readPlan' && isRecord(result) && typeof result.title === 'string')
@@ -250,7 +260,7 @@ const planTitleOf = (activities: readonly ArchivedActivity[]): string | null => 
   return null;
 };
 
-/** The title of a plan is known once it was read; the job and its title, once preflight has read the file. */
+/** Adds what the run learned after its start: the title of the plan, or the job and its title. */
 const withReadJob = (
   started: StartedData | null,
   activities: readonly ArchivedActivity[],
@@ -269,10 +279,10 @@ const pathsOf = (result: unknown): readonly string[] =>
     : [];
 
 export interface ArchivedActivity {
-  /** ISO time of its end. */
+  /** ISO time of the end. */
   readonly at: string;
   readonly name: string;
-  /** Of one that is about a file of the step; `*`: several. */
+  /** The file of the step that the activity is about; `*`: several files; absent: none. */
   readonly file?: string;
   readonly result?: unknown;
 }

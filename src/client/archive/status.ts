@@ -1,21 +1,22 @@
-/** What an archive says in the words of a live run's status. Pure. */
+/** The status of a run from its archive, in the form in which a live run answers for itself. Pure. */
 import { VERSION } from '../../shared/problems.js';
-import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
+import { ANSWERS_BY_REASON, type Answer, type DecisionPoint } from '../../shared/decisions.js';
 import type { EventOf, StepEvent } from '../../shared/events.js';
-import {
-  countsOf,
-  stateOfOutcome,
-  type LedgerRow,
-  type RunState,
-  type StepStatus,
-} from '../../shared/run.js';
+import { countsOf, stateOfOutcome, type RunState, type StepStatus } from '../../shared/run.js';
 import type { StepEstimate } from '../../shared/usage.js';
+import { withoutUndefined } from '../../shared/absence.js';
 import { outcomeOf, type ArchivedRun } from './run.js';
 import { shownKey } from '../../shared/ids.js';
 import type { ClosedRun } from '../types.js';
 import { count } from '../../shared/text.js';
+import { ledgerOfEvents } from './ledger.js';
 
-/** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
+const FILES_LISTED = 10; // bound: Applied files that the line about an ended run lists.
+
+/**
+ * Returns the status of a run when its last event was archived. Events reach the archive with the next activity, so the status may not show
+ * the newest pause yet.
+ */
 export const archivedStatus = (
   run: ArchivedRun,
   ledger = ledgerOfEvents(run.events),
@@ -30,61 +31,67 @@ export const archivedStatus = (
     workspace,
     jobPath,
     title,
-    state:
-      run.closed !== null ? stateOfClosed(run.closed) : decision === null ? 'running' : 'waiting',
-    doing: run.closed === null ? lastKnown(run) : endOf(run, run.closed),
-    stage: run.closed === null ? 'unknown' : 'closed',
+    ...stateOf(run, decision),
     counts: countsOf(ledger),
     decision,
     proposalId: result?.proposalId ?? run.proposal?.id ?? null,
     usage: result?.usage ?? run.usage,
-    ...(estimated === undefined
-      ? {}
-      : {
-          estimate: estimateOf(estimated),
-          budget: estimated.budget,
-        }),
     wasSplit: result?.wasSplit ?? run.events.some((event) => event.type === 'edit_split_triggered'),
     ignored: run.events
       .filter((event) => event.type === 'decision_ignored')
       .map((event) => `${event.what}: ${event.why}`),
     lastSeq: run.events.at(-1)?.seq ?? 0,
     result,
-    ...(result?.plan === undefined ? {} : { plan: result.plan }),
+    ...withoutUndefined({
+      estimate: estimated && estimateOf(estimated),
+      budget: estimated?.budget,
+      plan: result?.plan,
+    }),
   };
 };
 
+const stateOf = (
+  run: ArchivedRun,
+  decision: DecisionPoint | null,
+): Pick<StepStatus, 'state' | 'doing' | 'stage'> => {
+  if (run.closed !== null)
+    return { state: stateOfClosed(run.closed), doing: endOf(run, run.closed), stage: 'closed' };
+  const state = decision === null ? 'running' : 'waiting';
+  return { state, doing: lastActivityOf(run), stage: 'unknown' };
+};
+
 const estimateOf = ({
-  seq: _s,
+  seq: _seq,
   at: _at,
   type: _type,
   budget: _budget,
   ...estimate
 }: StepEvent & EventOf<'estimated'>): StepEstimate => estimate;
 
-const lastKnown = ({ activities }: ArchivedRun): string => {
+const lastActivityOf = ({ activities }: ArchivedRun): string => {
   const last = activities.at(-1);
   return last === undefined
     ? 'nothing known yet'
     : `last known: ${last.name} (${outcomeOf(last.result)})`;
 };
 
-/** A run that was cut off says what of it is still in the workspace. */
+/** Returns how the run ended. A run that was cut off also names the files that it applied. */
 const endOf = (
   { stepKey, applied, kept }: ArchivedRun,
   { status, result, message }: ClosedRun,
 ): string => {
   if (result !== null) return result.outcome;
-  const how = status.toLowerCase().replaceAll('_', ' ');
+  const end = status.toLowerCase().replaceAll('_', ' ');
   if (applied.length === 0)
-    return `${how}, nothing applied${message === null ? '' : ` (${message})`}`;
-  const what = kept ? 'kept' : `emend recover --undo ${shownKey(stepKey)}`;
-  return `${how}, ${count(applied.length, 'file')} applied (${what}): ${applied.slice(0, 10).join(', ')}`;
+    return `${end}, nothing applied${message === null ? '' : ` (${message})`}`;
+  const advice = kept ? 'kept' : `emend recover --undo ${shownKey(stepKey)}`;
+  const files = applied.slice(0, FILES_LISTED).join(', ');
+  return `${end}, ${count(applied.length, 'file')} applied (${advice}): ${files}`;
 };
 
 /**
- * A run that was cut off still answers as if it went on, and one that was cancelled from outside has a result that the server did not
- * keep. This is how it ended, in the same words with and without a worker.
+ * Returns the status of a run that ended, in the same words with and without a worker. A run that was cut off still answers as if it
+ * continued, and the server keeps no result of a run that was cancelled from outside. The archive has both.
  */
 export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus => {
   const closed = run.closed?.result;
@@ -97,86 +104,38 @@ export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus => {
 };
 
 const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
-  if (result === null)
-    return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
-  return stateOfOutcome(result.outcome);
+  if (result !== null) return stateOfOutcome(result.outcome);
+  return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
 };
 
-const openDecision = (run: ArchivedRun): DecisionPoint | null => {
-  const paused = run.events.findLast((event) => event.type === 'edit_step_paused');
-  if (paused === undefined) return null;
-  const resolved = run.events.some(
-    (event) => event.type === 'decision_resolved' && event.decision === paused.decision,
+const openDecision = ({ events }: ArchivedRun): DecisionPoint | null => {
+  const pause = events.findLast((event) => event.type === 'edit_step_paused');
+  if (pause === undefined) return null;
+  const isResolved = events.some(
+    (event) => event.type === 'decision_resolved' && event.decision === pause.decision,
   );
-  if (resolved) return null;
+  if (isResolved) return null;
+  const isOfPlan = events.some(({ type }) => type === 'plan_started');
   return {
-    id: paused.decision,
-    n: Number.parseInt(paused.decision, 10),
-    reason: paused.reason,
+    id: pause.decision,
+    n: Number.parseInt(pause.decision, 10),
+    reason: pause.reason,
     message: '',
     files: [],
-    // Another Emend's reason may be none of ours.
-    accepts: [
-      ...(Object.hasOwn(ANSWERS_BY_REASON, paused.reason) ? ANSWERS_BY_REASON[paused.reason] : []),
-      'abort',
-    ],
+    accepts: answersOf(pause.reason),
     proposalId: null,
     answered: {},
-    openedAt: paused.at,
+    openedAt: pause.at,
     subject: null,
-    ...(paused.mustSign === undefined ? {} : { mustSign: true }),
-    ...(run.events.some(({ type }) => type === 'plan_started') ? { ofPlan: true } : {}),
+    ...withoutUndefined({
+      mustSign: pause.mustSign,
+      ofPlan: isOfPlan ? (true as const) : undefined,
+    }),
   };
 };
 
-/** The ledger as far as events tell it. `before`: what it was before them. */
-export const ledgerOfEvents = (
-  events: readonly StepEvent[],
-  before: readonly LedgerRow[] = [],
-): readonly LedgerRow[] => {
-  const rows = new Map(before.map((row) => [row.path, row]));
-  const picked = new Map<string, string>();
-  const change = (path: string, changed: Partial<LedgerRow>, attempts = 0): void => {
-    const isOpen = ({ status }: LedgerRow): boolean =>
-      status === 'pending' || status === 'in_progress';
-    for (const row of path === '*' ? [...rows.values()].filter(isOpen) : [rows.get(path)])
-      if (row !== undefined)
-        rows.set(row.path, { ...row, ...changed, attempts: row.attempts + attempts });
-  };
-  for (const event of events) {
-    if (event.type === 'files_picked')
-      for (const { path, why } of event.files) picked.set(path, why);
-    const why = event.type === 'format_chosen' ? picked.get(event.file_path) : undefined;
-    if (event.type === 'format_chosen')
-      rows.set(event.file_path, {
-        path: event.file_path,
-        status: event.deletes === true ? 'done' : 'pending',
-        attempts: rows.get(event.file_path)?.attempts ?? 0,
-        format: event.format,
-        bucket: event.bucket,
-        lines: event.line_count,
-        isNew: false,
-        ...(event.deletes === undefined ? {} : { deletes: event.deletes }),
-        outputBudget_tokens: 0,
-        reason: null,
-        ...(why === undefined ? {} : { why }),
-        verdict: null,
-      });
-    if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' }, 1);
-    if (event.type === 'model_down') change(event.file, { status: 'pending' }, -1);
-    if (event.type === 'edit_split_triggered') change('*', { status: 'pending' });
-    if (event.type === 'edit_chunk_completed') {
-      const { file, unchanged } = event;
-      change(file, {
-        status: 'done',
-        reason: unchanged === undefined ? null : `unchanged: ${unchanged}`,
-      });
-    }
-    if (event.type === 'edit_chunk_failed')
-      change(event.file, { status: 'failed', reason: event.reason });
-    if (event.type === 'decided')
-      for (const path of event.skipped) change(path, { status: 'skipped', reason: null });
-    if (event.type === 'answer_refused') change(event.file, { reason: event.message });
-  }
-  return [...rows.values()];
+/** Returns the answers that the reason accepts. Another version of Emend may have reasons that this one does not know. */
+const answersOf = (reason: DecisionPoint['reason']): readonly Answer[] => {
+  const answers = Object.hasOwn(ANSWERS_BY_REASON, reason) ? ANSWERS_BY_REASON[reason] : [];
+  return [...answers, 'abort'];
 };

@@ -2,7 +2,7 @@
 import type { StepKey } from '../../shared/ids.js';
 import type { LISTED_STATES } from '../../shared/run.js';
 import type { PlanStats } from '../../documents/plan/index.js';
-import type { RunCounts } from '../archive/report.js';
+import type { RunCounts } from '../archive/statistics.js';
 
 export interface RunRow {
   readonly stepKey: StepKey;

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ACTIVITIES } from '../../shared/activities.js';
 import type { StepEvent } from '../../shared/events.js';
 import { countsOf, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
-import { ledgerOfEvents } from '../archive/status.js';
+import { ledgerOfEvents } from '../archive/ledger.js';
 import { noteClosed, withLive, type ResolvedRun } from './resolve.js';
 import {
   needRuns,

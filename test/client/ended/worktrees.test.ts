@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { removeEndedWorktrees } from '../../../src/client/ended/runs.js';
+import { removeEndedWorktrees } from '../../../src/client/ended/worktrees.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { createWorktreeKeeper } from '../../../src/workspace/git/index.js';
 import { isolateGit, Repo } from '../../workspace/git-fixture.js';

@@ -1,6 +1,6 @@
 /** What follows a model's pick: files, words to look for, none, too many. */
 import { describe, expect, test } from '@jest/globals';
-import { ledgerOfEvents } from '../../../../src/client/archive/status.js';
+import { ledgerOfEvents } from '../../../../src/client/archive/ledger.js';
 import { ledgerOf } from '../../../../src/workflows/step/views.js';
 import { play, type Case } from '../step-driver.js';
 
