@@ -17,7 +17,7 @@ import { Client, Connection } from '@temporalio/client';
 import { hostQueueOf, queuesFor, SEARCH_ATTRIBUTES } from '../dist/src/shared/names.js';
 import { hostId, recordStart, resolveHome } from '../dist/src/stores/home.js';
 import { openStores, resolveStore } from '../dist/src/stores/location.js';
-import { together } from '../dist/src/system/turns.js';
+import { together } from '../dist/src/system/together.js';
 import { findTemporalCli } from '../dist/src/temporal/cli-binary.js';
 import { startDevServer } from '../dist/src/temporal/dev-server.js';
 import { WORKER_BEAT_MS, workerIdentity } from '../dist/src/temporal/live-workers.js';

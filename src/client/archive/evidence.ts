@@ -16,7 +16,7 @@ import { jsonOf } from '../../system/json.js';
 import { readGiven, readGivenText, readSettings } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { signText, verifyText } from '../../system/ssh-signature.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import { version } from '../../system/version.js';
 import { git } from '../../workspace/git/index.js';
 import { reportFacts } from './report.js';

@@ -6,7 +6,7 @@ import { homePaths } from '../../stores/home.js';
 import { isBucket } from '../../stores/location.js';
 import type { StoredFile } from '../../stores/ports.js';
 import { problemOn, sentence } from '../../shared/problems.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import type { Emend } from '../types.js';
 import { effectOf, faultIn, runOf } from './faults.js';
 

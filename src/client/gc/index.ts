@@ -11,7 +11,7 @@ import { clearScratch, deadScratch } from '../../system/scratch.js';
 import { isOldAnnouncement } from '../../stores/announcements.js';
 import { storePaths } from '../../stores/location.js';
 import type { StoredFile } from '../../stores/ports.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
 import { runIndex, type RunIndex } from '../run-index/index.js';
 import { allHosts } from '../runs/hosts.js';

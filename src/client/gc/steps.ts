@@ -14,7 +14,7 @@ import type { StoredFile, StoreFiles } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { realSys } from '../../system/sys.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import type { RunIndex } from '../run-index/index.js';
 import type { RunRow } from '../run-index/row.js';
 import { needRuns, OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';

@@ -17,7 +17,7 @@ import { type AppendSync, type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
 import { isRecord } from '../../shared/text.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import { changesDir, createChanges } from './changes.js';
 
 const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is written anew this often before it is given up.

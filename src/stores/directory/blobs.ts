@@ -9,7 +9,7 @@ import { realSys, type Sys } from '../../system/sys.js';
 import type { BlobStore, StoredFile, StoreFiles } from '../ports.js';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { ABSENT } from '../../system/given-file.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 
 const PUT_TRIES = 5; // bound: Puts of a blob that `emend gc` takes each time before it can be touched.
 

@@ -9,7 +9,7 @@ import { groupBy } from '../../shared/text.js';
 import { parseJson, putAsJson } from '../../system/durable.js';
 import type { Environment } from '../../system/environment.js';
 import { refOf, sha256 } from '../../system/hash.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import {
   entriesOf,
   fileName,

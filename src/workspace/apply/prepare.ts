@@ -13,7 +13,7 @@ import { dirOf, isStillDirectory, resolveInWorkspace, targetDirs, targetPaths } 
 import { sysBeneath } from './beneath-sys.js';
 import { orNull } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import type { ApplyRequest, ConflictFile } from '../ports.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { ProposalFile } from '../proposal.js';
