@@ -90,7 +90,7 @@ const verify = async (
     return;
   }
   // Gone meanwhile, as a log of a worker that ended.
-  if (text === '' && (await reader.at(path)) === null) return;
+  if (text === '' && (await reader.fileAt(path)) === null) return;
   const fault = faultIn(name, Buffer.from(text, 'latin1'));
   if (fault !== null) seen.damaged.push(damagedFile(path, name, fault));
   const run = runOf(name);

@@ -290,9 +290,9 @@ export const removeUnused = async (
         removed.push(...step.files.filter(({ path }) => path.startsWith(`${place}/`)));
   }
   for (const file of [...temps, ...caches, ...hosts]) {
-    const at = oldSteps.filesAt(emend, file.path);
-    if ((await at.at(file.path))?.written_ms !== file.written_ms) continue;
-    await at.remove(file.path);
+    const files = oldSteps.filesAt(emend, file.path);
+    if ((await files.fileAt(file.path))?.written_ms !== file.written_ms) continue;
+    await files.remove(file.path);
     removed.push(file);
   }
   await clearScratch();

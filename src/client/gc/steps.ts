@@ -117,7 +117,7 @@ export async function* filesBySteps(
 /** Returns the files of a folder, or the file itself if the path is one. */
 const filesIn = async (path: string): Promise<readonly StoredFile[]> => {
   const files = await orNull(diskFiles.list(path), ABSENT);
-  const file = files === null ? await diskFiles.at(path) : null;
+  const file = files === null ? await diskFiles.fileAt(path) : null;
   return files ?? (file === null ? [] : [file]);
 };
 
