@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util';
 import { openEmend } from '../dist/src/client/index.js';
 import { listRuns } from '../dist/src/client/runs/list.js';
 import { runIndex } from '../dist/src/client/run-index/index.js';
-import { together } from '../dist/src/system/turns.js';
+import { together } from '../dist/src/system/together.js';
 import { EMEND } from './commands.js';
 import { median, row, shown, spread, table } from './numbers.js';
 import { machineLine, runBench } from './program.js';

@@ -25,7 +25,7 @@ import { runKey } from '../shared/run-key.js';
 import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
-import { together } from '../system/turns.js';
+import { together } from '../system/together.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { liveWorkers, runsCommands, workersOf } from '../temporal/live-workers.js';
 import { keyOfRun } from './cron-key.js';

@@ -1,10 +1,12 @@
-/** `EMEND_HOME`: everything durable that belongs to one host and to no workspace. */
+/**
+ * Finds and checks the home (`EMEND_HOME`), which keeps all durable data of one host that belongs to no workspace. The home has code, prompts and
+ * answers, so it must be this user's own directory.
+ */
 import { randomBytes } from 'node:crypto';
-import { homedir, hostname } from 'node:os';
+import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import {
   fail,
-  nullOn,
   problem,
   ProblemError,
   unknownVersion,
@@ -24,11 +26,7 @@ import {
   mountWords,
   type MountedFileSystem,
 } from '../system/mount-table.js';
-import { ownProcess } from '../system/process.js';
 import { learnHome } from '../system/programs.js';
-import type { RecordStore } from './ports.js';
-
-// A directory of ours that holds code, prompts and answers: it must be this user's own.
 
 const ELSEWHERE = 'Set EMEND_HOME to a writable directory.';
 
@@ -51,11 +49,12 @@ const ownDirectory = async (sys: Sys, path: string): Promise<string> => {
   } catch (error) {
     const code = errnoOf(error);
     if (code === null) throw error;
-    return unusable(path, `${WHY[code] ?? 'a system call failed'} (${code})`, ELSEWHERE);
+    return unusable(path, `${FAULTS[code] ?? 'a system call failed'} (${code})`, ELSEWHERE);
   }
 };
 
-const WHY: Record<string, string> = {
+/** Clauses for the failures of system calls. */
+const FAULTS: Record<string, string> = {
   EROFS: 'its filesystem is read-only',
   EACCES: 'you cannot write there',
   EPERM: 'you cannot write there',
@@ -64,12 +63,12 @@ const WHY: Record<string, string> = {
   ENOSPC: 'the disk is full',
 };
 
-/** Where the home is, whether or not it exists: `EMEND_HOME`, else `$XDG_STATE_HOME/emend`, else `~/.local/state/emend`. */
+/** Returns the path of the home, which need not exist: `EMEND_HOME`, else `$XDG_STATE_HOME/emend`, else `~/.local/state/emend`. */
 export const homeLocation = (env: Environment): string => {
   const set = env.EMEND_HOME ?? '';
   if (set !== '') return resolve(set);
   const state = env.XDG_STATE_HOME ?? '';
-  // The XDG specification has relative paths ignored.
+  // The XDG specification requires that relative paths are ignored.
   if (isAbsolute(state)) return join(state, 'emend');
   const home = env.HOME ?? homedir();
   const next = 'Set HOME, or EMEND_HOME to a writable directory.';
@@ -78,11 +77,11 @@ export const homeLocation = (env: Environment): string => {
     : unusable(JSON.stringify(home), 'HOME is not an absolute path', next);
 };
 
-const unusable = (home: string, why: string, next: string): never =>
-  fail('home_unusable', `${home} cannot be Emend's home: ${why}.`, next);
+const unusable = (home: string, reason: string, next: string): never =>
+  fail('home_unusable', `${home} cannot be Emend's home: ${reason}.`, next);
 
 /**
- * The home's absolute real path, created with mode 0700 where it was missing.
+ * Returns the home's absolute real path. A missing home is created with mode 0700.
  * Throws ProblemError `home_unusable` if it is a file, another user's, open to other writers, on a network file system, or cannot be written,
  * `version_unknown` if another version of Emend made it.
  */
@@ -119,16 +118,16 @@ export const refuseNetworkHome = async (home: string, sys: Sys = realSys): Promi
   );
 };
 
-/** Throws ProblemError `version_unknown` where another version of Emend made the home. */
+/** Throws ProblemError `version_unknown` if another version of Emend made the home. */
 export const checkHomeVersion = async (home: string, sys: Sys = realSys): Promise<void> => {
   await readIds(home, sys);
 };
 
-// ◆ The id of a home or store follows the version of its content: one of another version is refused before anything in it is read, so it
-// is never read in part. A checksum follows the id, since a damaged one would name the queue of another host.
+// An id file of a home or store has the version of its content, the id and a checksum. A home of another version is refused before anything in it
+// is read, so it is never read in part. Without the checksum a damaged id would name the queue of another host.
 
 const ID = /^\d+ ([0-9a-f]{32}) ([0-9a-f]{8})$/;
-/** What all versions have in common. */
+/** The part of an id file that all versions have in common. */
 const VERSION_OF_ID = /^(\d+) [0-9a-f]{32}\b/;
 const SUM_CHARS = 8; // bound: Hexadecimal digits of the checksum of an id.
 const sumOfId = (id: string): string => sha256(`${VERSION} ${id}`).slice(0, SUM_CHARS);
@@ -136,7 +135,10 @@ const sumOfId = (id: string): string => sha256(`${VERSION} ${id}`).slice(0, SUM_
 export const freshId = (id = randomBytes(16).toString('hex')): Uint8Array =>
   new TextEncoder().encode(`${VERSION} ${id} ${sumOfId(id)}\n`);
 
-/** Null: it is no id, or damaged. Throws ProblemError `version_unknown`; `what` names the place and `variable` chooses it. */
+/**
+ * Returns the id in the bytes of an id file; null: they have none, or it is damaged. `what` names the place in a message, and `variable` is the
+ * setting that chooses it. Throws ProblemError `version_unknown`.
+ */
 export const idIn = (bytes: Uint8Array, what: string, variable: string): string | null => {
   const text = new TextDecoder().decode(bytes).trim();
   const [, id = '', sum] = ID.exec(text) ?? [];
@@ -148,8 +150,8 @@ export const idIn = (bytes: Uint8Array, what: string, variable: string): string 
 };
 
 /**
- * For whoever only looks or answers: a home that holds nothing is not made, as it may also be one that is not mounted. Null: it holds
- * something, or there may be runs to see from a home that is new, as there is an `EMEND_STORE`. Throws ProblemError `home_unusable`.
+ * Returns a problem if the home has no data, for commands that only show or answer: they do not make a home, as it may be one that is not mounted.
+ * Null: it has data, or a new home may show runs of an `EMEND_STORE`. Throws ProblemError `home_unusable`.
  */
 export const absentHome = async (env: Environment, sys: Sys = realSys): Promise<Problem | null> => {
   if ((env.EMEND_STORE ?? '') !== '') return null;
@@ -157,7 +159,7 @@ export const absentHome = async (env: Environment, sys: Sys = realSys): Promise<
   const { hostId: own, hostIdCopy } = homePaths(home);
   const state = await sys.stat(own).then(() => null, errnoOf);
   if (state === null || (await orNull(sys.stat(hostIdCopy), ABSENT)) !== null) return null;
-  // What else may be wrong with it is said better than that it holds nothing.
+  // Another fault of the home is reported first.
   if (state !== 'ENOENT' || (await orNull(sys.stat(home), ['ENOENT', 'ENOTDIR'])) !== null)
     await resolveHome(env, sys);
   return problem(
@@ -167,34 +169,34 @@ export const absentHome = async (env: Environment, sys: Sys = realSys): Promise<
   );
 };
 
-/** Throws ProblemError `home_unusable` where it is absent. */
+/** Throws ProblemError `home_unusable` if the home has no data. */
 export const requireHome = async (env: Environment, sys: Sys = realSys): Promise<void> => {
   const absent = await absentHome(env, sys);
   if (absent !== null) throw new ProblemError(absent);
 };
 
-/** Where what lies in a home, apart from what homes may share (`storePaths`). All but `hostId` are made when first needed. */
+/** Returns the paths of a home's own data; `storePaths` has those that homes may share. All but `hostId` are made when they are first needed. */
 export const homePaths = (home: string) => ({
   home,
   hostId: join(home, 'host-id'),
-  /** The same bytes: either file is written again from the other one. */
+  /** Copy of the same bytes: either file is written again from the other one. */
   hostIdCopy: join(home, 'host-id.copy'),
-  /** Which store apart from the home it works with; absent where it is its own. */
+  /** Note of the store that the home uses; absent: the home is its own store. */
   storeNote: join(home, 'store.json'),
   transactions: join(home, 'transactions'),
   locks: join(home, 'locks'),
   /** Next to the home: mirrors and checkouts of remote repositories. */
   repositories: `${home}-repositories`,
   server: join(home, 'server'),
-  /** What commands wrote instead of a workspace; nothing in it is needed by another process. */
+  /** Files that commands wrote instead of into a workspace. No other process needs them. */
   layers: join(home, 'layers'),
-  /** What lists and searches read of all runs, derived from the archive. */
+  /** Index of all runs for lists and searches, derived from the archive. */
   index: join(home, 'index'),
-  /** Which contents of configuration files may be a model's. */
+  /** Hashes of configuration files whose content may be a model's. */
   trust: join(home, 'trust'),
 });
 
-/** The id in the home's file and in its copy. Null: that one is missing or damaged; `isThere`: one of the files is. */
+/** Returns the id in the home's file and the one in its copy; null: it is missing or damaged. `isThere`: at least one of the files exists. */
 const readIds = async (home: string, sys: Sys) => {
   const { hostId: own, hostIdCopy } = homePaths(home);
   const [bytes, copy] = await Promise.all(
@@ -205,13 +207,13 @@ const readIds = async (home: string, sys: Sys) => {
   return { id: idOf(bytes), copy: idOf(copy), isThere: bytes !== null || copy !== null };
 };
 
-/** True: no worker and no command has worked in the home. */
+/** Returns whether no worker and no command has worked in the home before. */
 export const isNewHome = async (home: string, sys: Sys = realSys): Promise<boolean> =>
   !(await readIds(home, sys)).isThere;
 
 /**
- * ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. Of the file and its
- * copy either may be lost or damaged.
+ * Returns the host's own id (32 hexadecimal digits), which names its task queue. It is made once: host names are not unique and change. Either
+ * the file or its copy may be lost or damaged.
  */
 export const hostId = async (home: string, sys: Sys = realSys): Promise<string> => {
   const { id, copy, isThere } = await readIds(home, sys);
@@ -245,96 +247,9 @@ export const hostId = async (home: string, sys: Sys = realSys): Promise<string> 
   });
 };
 
-/** Gives the home another id: it takes the place of the home that had it. To be called where neither is worked with. */
+/** Gives the home the id of another home, which it replaces. No process may work with either of them meanwhile. */
 export const takeHostId = async (home: string, id: string, sys: Sys = realSys): Promise<void> => {
   const { hostId: path, hostIdCopy } = homePaths(home);
   await replaceFile(sys, path, freshId(id));
   await replaceFile(sys, hostIdCopy, freshId(id));
-};
-
-// The hosts of a store, by the records of their workers' starts: the home's id, which names its task queue, and the machine that it is on.
-
-/** A machine as it runs: its name for people, an id that stays, and one for each boot (`-`: it has none), which its containers share. */
-export type Machine = Readonly<Record<'name' | 'id' | 'boot', string>>;
-/** A start of a worker. `machine` and `boot`: 8 hex digits for the machine, or this boot of it, and this very home there (a copy has others). */
-export interface HostStart {
-  readonly name: string;
-  readonly machine: string;
-  readonly boot: string;
-  /** Which code it ran. */
-  readonly build: string;
-  /** ISO time: the first start of those that are alike. */
-  readonly at: string;
-}
-/** `starts`: how many are recorded. */
-type KnownHost = HostStart & { readonly starts: number };
-
-const NAME = /^([0-9a-f]{32})\.(\d{6,})\.json$/;
-const keyOf = (id: string, start: number): string =>
-  `hosts/${id}.${String(start).padStart(6, '0')}`;
-
-const machineOf = async (sys: Sys): Promise<Machine> => {
-  const id = await orNull(sys.readFile('/etc/machine-id'), ['ENOENT', 'EACCES']);
-  const { boot } = await ownProcess(sys);
-  return {
-    name: hostname(),
-    boot,
-    id: id === null ? hostname() : new TextDecoder().decode(id).trim(),
-  };
-};
-
-/** To be made after the home has its id. `build`: which code starts. */
-export const startOn = async (
-  sys: Sys,
-  home: string,
-  build: string,
-  given?: Machine,
-): Promise<HostStart> => {
-  const { name, boot, id } = given ?? (await machineOf(sys));
-  // The number of the file, without that of its device, which a boot may change.
-  const own = (await sys.stat(homePaths(home).hostId)).id.replace(/^.*:/, '');
-  const mark = (of: string): string => sha256(`${of} ${own}`).slice(0, 8);
-  return {
-    name,
-    machine: mark(id),
-    boot: mark(boot === '-' ? id : boot),
-    build,
-    at: new Date().toISOString(),
-  };
-};
-
-/** Records are written once: each is read once by a process. */
-const read = new WeakMap<RecordStore, Map<string, object>>();
-
-/** The last start of each host that ever was one of this store's, by the host's id; of one whose record is damaged the number alone. */
-export const knownHosts = async (records: RecordStore): Promise<ReadonlyMap<string, KnownHost>> => {
-  const starts = new Map<string, number>();
-  for (const name of await records.names('hosts')) {
-    const [, id = '', start = ''] = NAME.exec(name) ?? [];
-    if (id !== '') starts.set(id, Math.max(starts.get(id) ?? 0, Number(start)));
-  }
-  const cache = read.get(records) ?? new Map<string, object>();
-  read.set(records, cache);
-  const known = [...starts].map(async ([id, last]) => {
-    const key = keyOf(id, last);
-    const found = () =>
-      records.get<HostStart>(key, 'HostStart').catch(nullOn('version_unknown', 'disk'));
-    const start = cache.get(key) ?? (await found()) ?? {};
-    cache.set(key, start);
-    return [id, { ...(start as HostStart), starts: last }] as const;
-  });
-  return new Map(await Promise.all(known));
-};
-
-/** Keeps the start unless it is like the one before. False: another start came between `before` and this one. */
-export const recordStart = async (
-  records: RecordStore,
-  id: string,
-  start: HostStart,
-  before?: KnownHost,
-) => {
-  const facts = ({ name, machine, boot, build }: HostStart): string =>
-    JSON.stringify([name, machine, boot, build]);
-  if (before !== undefined && facts(before) === facts(start)) return true;
-  return (await records.putIfAbsent(keyOf(id, (before?.starts ?? 0) + 1), start)).created;
 };

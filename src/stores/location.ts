@@ -1,5 +1,5 @@
 /**
- * The store of a home: the home itself, or a prefix of a bucket (`EMEND_STORE=s3://BUCKET/PREFIX`), which homes on several hosts share.
+ * Finds the store of a home: the home itself, or a prefix of a bucket (`EMEND_STORE=s3://BUCKET/PREFIX`), which homes on several hosts share.
  * A directory that several hosts mount is no store (docs/decisions/0053).
  */
 import { join } from 'node:path';
@@ -7,14 +7,13 @@ import { fail } from '../shared/problems.js';
 import { shellWord } from '../shared/text.js';
 import { freshId, homePaths, hostId, idIn, refuseNetworkHome } from './home.js';
 import { orNull, onDisk, putJsonIfAbsent, readJson } from '../system/durable.js';
-import { errnoOf, type Sys, realSys } from '../system/sys.js';
+import { type Sys, realSys } from '../system/sys.js';
 import { createArchive } from './directory/archive.js';
 import { createBlobStore, diskFiles } from './directory/blobs.js';
 import { createCallLog, createRecordStore } from './directory/records.js';
 import type { Stores } from './ports.js';
 import type { Objects } from './s3/index.js';
 import type { Environment } from '../system/environment.js';
-import { randomBytes } from 'node:crypto';
 
 export interface Store {
   /** Path of the home, or `s3://bucket/prefix`. */
@@ -59,8 +58,8 @@ export const storePaths = (store: string) => ({
   planLog: join(store, 'logs', 'plan.log'),
 });
 
-const unusable = (path: string, why: string, next: string): never =>
-  fail('store_unusable', `${path} cannot be Emend's store: ${why}.`, next);
+const unusable = (path: string, reason: string, next: string): never =>
+  fail('store_unusable', `${path} cannot be Emend's store: ${reason}.`, next);
 
 /**
  * Returns the store of a home: the bucket of `EMEND_STORE`, or the one that the home used before, or the home. Throws ProblemError
@@ -96,7 +95,7 @@ export const resolveStore = async (
   return { dir: place.dir, id, objects };
 };
 
-/** Returns what activities and clients of a home work with. */
+/** Opens the store of a home for activities and clients. */
 export const openStores = async (
   home: string,
   { objects }: Store,
@@ -114,8 +113,9 @@ export const openStores = async (
   };
 };
 
-const STORE_ID = 'store-id';
-const storeIdPath = (dir: string): string => `${dir}/${STORE_ID}`;
+/** Name of the object with the store's id. */
+export const STORE_ID = 'store-id';
+export const storeIdPath = (dir: string): string => `${dir}/${STORE_ID}`;
 
 const storeId = async (place: Place): Promise<string> => {
   const { dir, idPath } = place;
@@ -131,7 +131,7 @@ const readId = async (place: Place): Promise<string | null> => {
 const asId = (bytes: Uint8Array, dir: string): string | null =>
   idIn(bytes, `The store at ${dir}`, 'EMEND_STORE');
 
-/** `notePath`: the note that names the directory; null: `EMEND_STORE` names it. */
+/** Refuses a directory as the store. `notePath` is the note that names it; null: `EMEND_STORE` names it. */
 const refuseDirectory = (directory: string, notePath: string | null): never => {
   const source = notePath ?? 'EMEND_STORE';
   return fail(
@@ -149,7 +149,7 @@ const refuseOther = async (home: string, note: StoreNote, place: Place): Promise
   const bytes = await onDisk(`Reading the store's id at ${dir}`, () => place.readId());
   const found = bytes === null ? null : asId(bytes, dir);
   if (found === note.id) return;
-  // A bucket that is not the home's has no id, or another one. A damaged id is in the bucket of before: this home knows it.
+  // A bucket that is not the home's has no id, or another one. A damaged id is in the bucket that the home used before, and is known here.
   if (found === null && bytes !== null)
     return onDisk(`Writing the store's id at ${dir}`, () => place.replaceId(freshId(note.id)));
   const there = found === null ? 'there is no store' : `it contains store ${found.slice(0, 8)}`;
@@ -173,129 +173,4 @@ const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void
     `${home} contains its own store (${own.join(', ')})`,
     'Finish its runs without EMEND_STORE, and set another EMEND_HOME for this store.',
   );
-};
-
-// A worker holds on to its home and its bucket. A home that was moved away, unmounted or emptied is not created again and gets no new host
-// id: work waits until it is back.
-
-const NEXT =
-  'Restore the directory (or mount it) and answer `retry`; another home needs its own worker.';
-const NEXT_OF_BUCKET = 'Restore the objects below this prefix and answer `retry`.';
-
-/** A file or object whose content must stay the same while a worker runs. */
-interface Mark {
-  readonly path: string;
-  readonly code: 'home_unusable' | 'store_unusable';
-  readonly what: string;
-  readonly next: string;
-  read(): Promise<Uint8Array | null>;
-}
-
-const marksOf = (home: string, { dir, objects }: Store, sys: Sys): readonly Mark[] => {
-  const hostIdPath = homePaths(home).hostId;
-  const ofHome: Mark = {
-    path: hostIdPath,
-    code: 'home_unusable',
-    what: `EMEND_HOME at ${home}`,
-    next: NEXT,
-    read: () => orNull(sys.readFile(hostIdPath), ['ENOENT', 'ENOTDIR']),
-  };
-  if (objects === null) return [ofHome];
-  const ofBucket: Mark = {
-    path: storeIdPath(dir),
-    code: 'store_unusable',
-    what: `EMEND_STORE at ${dir}`,
-    next: NEXT_OF_BUCKET,
-    read: () => objects.get(STORE_ID),
-  };
-  return [ofHome, ofBucket];
-};
-
-const contentOf = async (mark: Mark): Promise<string | null> => {
-  const bytes = await mark.read();
-  return bytes === null ? null : new TextDecoder().decode(bytes).trim();
-};
-
-const checkMark = async (mark: Mark, known: string | null | undefined): Promise<void> => {
-  const { path, code, what, next } = mark;
-  const content = await contentOf(mark).catch((error: unknown) => {
-    const errno = errnoOf(error);
-    if (errno === null) throw error;
-    return fail(code, `${what} cannot be read (${errno} at ${path}).`, next);
-  });
-  if (content === null)
-    fail(
-      code,
-      `${what} was removed or emptied while the worker ran: ${path} does not exist.`,
-      next,
-    );
-  if (content !== known)
-    fail(code, `${what} was replaced while the worker ran: ${path} has another id.`, next);
-};
-
-/** Requires that the home has its host id, and the store its own. */
-export const guardHome = async (home: string, store: Store, sys: Sys) => {
-  const marks = marksOf(home, store, sys);
-  const known = await Promise.all(marks.map(contentOf));
-
-  /** Used by all stores of the worker. It creates neither the home nor a directory above it. */
-  const guarded: Sys = {
-    ...sys,
-    mkdir: async (path: string, mode: number) => {
-      if (home !== path && !home.startsWith(`${path}/`)) return sys.mkdir(path, mode);
-      // It existed when the worker started.
-      throw Object.assign(new Error(`ENOENT: the home is gone, mkdir '${path}'`), {
-        code: 'ENOENT',
-        syscall: 'mkdir',
-        path,
-      });
-    },
-  };
-  return {
-    sys: guarded,
-    /** Throws ProblemError `home_unusable` or `store_unusable` if one of them differs from what it was at the start. */
-    check: async (): Promise<void> => {
-      for (const [index, mark] of marks.entries()) await checkMark(mark, known[index]);
-    },
-  };
-};
-
-// Whether a store does what everything relies on: of those who write one key at once, one wins, and all are told the same.
-
-const WRITERS = 4; // bound: `emend doctor` has so many writers race in a store
-const KEYS = 8; // bound: for each of so many keys.
-const SLOW_MS = 250; // bound: A store in which one small write takes longer than this is reported as slow.
-
-/** How long one write took, with nobody else; `slow`: it will be felt. Throws ProblemError `store_unusable`. */
-export const tryStore = async (home: string, store: Store) => {
-  const { records, files } = await openStores(home, store);
-  const keys = Array.from({ length: KEYS + 1 }, () => `doctor/${randomBytes(8).toString('hex')}`);
-  const [alone = '', ...raced] = keys;
-  try {
-    const before = performance.now();
-    await records.putIfAbsent(alone, { writer: 0 });
-    const ms = Math.round(performance.now() - before);
-    await Promise.all(
-      raced.map(async (key) => {
-        const writers = Array.from({ length: WRITERS }, (_, writer) =>
-          records.putIfAbsent(key, { writer }),
-        );
-        const told = await Promise.all(writers);
-        const winners = told.flatMap(({ created }, writer) => (created ? [writer] : []));
-        const stands: { readonly writer?: number } | null = await records.get(key);
-        const same = told.every(({ value }) => value.writer === stands?.writer);
-        if (winners.length === 1 && winners[0] === stands?.writer && same) return;
-        fail(
-          'store_unusable',
-          `${store.dir}: of ${WRITERS} writers of one key at once, ${winners.length} won${same ? '' : ', and they received different values'}; exactly one must win.`,
-          'Use a service with conditional writes (If-None-Match).',
-        );
-      }),
-    );
-    return { ms, slow: ms > SLOW_MS };
-  } finally {
-    await Promise.allSettled(
-      keys.map((key) => files.remove(`${storePaths(store.dir).records}/${key}.json`)),
-    );
-  }
 };

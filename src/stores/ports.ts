@@ -1,20 +1,20 @@
-/** The ports of what runs leave: bytes, records, archives. `directory` has the adapters for a home, `s3` those for a bucket. */
+/** The ports of stored data: blobs, records, recorded calls and archives. `directory` has the adapters for a home, `s3` those for a bucket. */
 import type { StepEvent } from '../shared/events.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import { unversioned, versioned } from '../shared/problems.js';
 import type { AppendSync } from '../system/sys.js';
 
-/** Content-addressed bytes. A ref is returned only when the bytes are durable under their hash. */
+/** Stores bytes by their hash. `put` returns a reference only once the bytes are durable. */
 export interface BlobStore {
   put(bytes: Uint8Array): Promise<BlobRef>;
   /** Throws ProblemError `blob_lost` when absent or when the bytes no longer have their hash. */
   get(ref: BlobRef): Promise<Uint8Array>;
 }
 
-/** JSON that is kept as a blob carries the version of what is stored. */
+/** Stores a value as a blob of JSON, which carries the version of its format. */
 export const putJson = (blobs: BlobStore, value: object): Promise<BlobRef> =>
   blobs.put(new TextEncoder().encode(JSON.stringify(versioned(value))));
-/** Throws ProblemError `blob_lost`, `version_unknown`; `what` names it there. */
+/** Returns the value of a blob of JSON. `what` names it in a message. Throws ProblemError `blob_lost`, `version_unknown`. */
 export const getJson = async <T extends object>(
   blobs: Pick<BlobStore, 'get'>,
   ref: BlobRef,
@@ -25,13 +25,13 @@ export const getJson = async <T extends object>(
     `The ${what} ${ref}`,
   ) as T;
 
-/** Small JSON objects under a key, written once: the first writer's value is what every later caller gets. */
+/** Stores small JSON objects by a key. Each is written once: every later caller gets the first writer's value. */
 export interface RecordStore {
   /** `key` is a relative path of [a-z0-9-_.] segments. Returns the stored value (ours, or the earlier one), which is durable. */
   putIfAbsent<T extends object>(key: string, value: T): Promise<{ value: T; created: boolean }>;
-  /** Null: there is none. `kind`: see readJson (src/system/durable.ts). Throws ProblemError `disk` where it is damaged, `version_unknown`. */
+  /** Returns a record; null: there is none. See readJson (src/system/durable.ts) for `kind`. Throws ProblemError `disk` if it is damaged, `version_unknown`. */
   get<T extends object = object>(key: string, kind?: string): Promise<T | null>;
-  /** Of what lies directly below the key: records end in `.json`. */
+  /** Returns the names directly below the key. Those of records end in `.json`. */
   names(key: string): Promise<readonly string[]>;
 }
 
@@ -39,44 +39,44 @@ export interface CallStream {
   append(bytes: Uint8Array, sync?: AppendSync): Promise<void>;
 }
 
-/** What recorded calls leave (src/model/journal): records, and streams that grow, each with one process as its writer. Keys: see RecordStore. */
+/** Stores recorded calls (src/model/journal): records, and streams that grow, each with one process as its writer. Keys are as in RecordStore. */
 export interface CallLog extends RecordStore {
-  /** A new stream, durably; whoever begins it has claimed the key. */
+  /** Begins a stream durably. The caller has claimed the key before. */
   begin(key: string, bytes: Uint8Array): Promise<CallStream>;
-  /** What is appended may wait so long, to be appended together. */
+  /** Longest time for which a writer may hold back bytes, to append them together. */
   readonly flush_ms: number;
-  /** Where a stream is, for messages. */
+  /** Returns the place of a stream, for messages. */
   streamPath(key: string): string;
-  /** Bytes of a stream so far; -1 where there is none. */
+  /** Returns the number of bytes of a stream so far; -1: there is none. */
   size(key: string): Promise<number>;
-  /** From the byte on; empty where there is none. */
+  /** Returns the bytes of a stream from `from` on; empty: there is none. */
   read(key: string, from?: number): Promise<Uint8Array>;
 }
 
-/** What a run leaves behind: an append-only log by stepKey, readable with no server. A torn last line is ignored when read. */
+/** Keeps a log of each run, by its stepKey. The log only grows, and can be read without a server. A torn last line is ignored. */
 export interface Archive {
-  /** Appends durably, or with `sync` where others see it at once and the next append to this log makes it durable. */
+  /** Appends durably. With `sync`, others see the entries at once, and the next append to this log makes them durable. */
   append(stepKey: StepKey, entries: readonly ArchiveEntry[], sync?: AppendSync): Promise<void>;
   read(stepKey: StepKey): Promise<readonly ArchiveEntry[]>;
-  /** stepKeys that start with the prefix and have a log, newest first. For a few: each is looked at. */
+  /** Returns the stepKeys that start with the prefix and have a log, newest first. It reads the state of each, so it is for a few runs. */
   find(prefix: string): Promise<readonly StepKey[]>;
-  /** Names of all places for runs, in no order, also of those without a log. */
+  /** Returns the stepKeys of all folders for runs, in no order, also of those without a log. */
   names(): Promise<readonly StepKey[]>;
-  /** Changes whenever a name comes or goes, so that equal stamps mean equal names; null: the store does not tell. */
+  /** Returns a stamp of the names: equal stamps mean equal names. Null: the store has no such stamp. */
   namesStamp(): Promise<string | null>;
-  /** Changes with every change of the run's logs; null: it has none. */
+  /** Returns a stamp that changes with every change of the run's logs; null: it has none. */
   stamp(stepKey: StepKey): Promise<string | null>;
   /** Returns the runs that may have changed since a position that an earlier call returned; null: no earlier call. */
   changesSince(position: string | null): Promise<ArchiveChanges>;
-  /** Announces a change to the readers of `changesSince`; `append` does so by itself. To be called before the change. */
+  /** Announces a change to the readers of `changesSince`. Call it before the change. `append` does so by itself. */
   announce(stepKey: StepKey): Promise<void>;
-  /** Keeps a JSON file beside the run's log, written once; `value` is what stands there, the first writer's. */
+  /** Keeps a JSON file next to the run's log. It is written once: `value` in the result is that of the first writer. */
   putFile(
     stepKey: StepKey,
     name: string,
     value: object,
   ): Promise<{ readonly path: string; readonly value: object; readonly created: boolean }>;
-  /** The last by name of the kept files whose names start with the prefix; null: there is none, or it is of another version. */
+  /** Returns the last kept file by name whose name starts with the prefix; null: there is none, or it has another version. */
   lastFile(stepKey: StepKey, prefix: string): Promise<object | null>;
 }
 /** Runs whose archives may have changed. */
@@ -84,7 +84,7 @@ export interface ArchiveChanges {
   /** False: changes before `position` may be missing, so every run must be compared by its stamp. */
   readonly isComplete: boolean;
   readonly changed: ReadonlySet<StepKey>;
-  /** The next call begins here. Changes of the last minutes are after it, as their writers may not be done. */
+  /** Position from which the next call continues. Changes of the last minutes are after it, as their writers may not have finished. */
   readonly position: string;
 }
 export interface StoredFile {
@@ -94,24 +94,31 @@ export interface StoredFile {
   readonly changed_ms: number;
   readonly written_ms: number;
 }
-/** What lies in a store, or in a home, for `emend gc`; by paths as they are shown. */
+/** The files of a store or of a home, for `emend gc`. Paths are as messages show them. */
 export interface StoreFiles {
-  /** Every file below the place; what goes away meanwhile is left out, and so is `skipped`, the path of a directory right in it. */
+  /** Lists every file below a place. It omits files that are removed meanwhile, and `skipped`, the path of a directory right in it. */
   list(place: string, skipped?: string): Promise<readonly StoredFile[]>;
-  /** The same, a directory after the other, so that no more of them are in memory than one has. */
+  /** Lists the same, one directory after the other, so that the files of only one are in memory. */
   walk(place: string, skipped?: readonly string[]): AsyncIterable<readonly StoredFile[]>;
-  at(path: string): Promise<StoredFile | null>;
-  /** Bytes as text; references are ASCII in every encoding that we write. Of a blob also where it was moved aside; empty: it is gone. */
+  /** Returns the file at a path; null: there is none. */
+  fileAt(path: string): Promise<StoredFile | null>;
+  /**
+   * Returns the bytes as text: references are ASCII in every encoding that Emend writes. A blob is also found where it was moved aside. Empty: the
+   * file was removed.
+   */
   readText(path: string): Promise<string>;
-  /** The file, and all below it. */
+  /** Removes a file, or a directory with all files below it. */
   remove(path: string): Promise<void>;
-  /** Removes the blob unless it was written or touched since it was found, then or when `gc` comes again. False: it stays, or was gone. */
+  /**
+   * Removes a blob unless it was written or touched since it was found. False: it stays, or was removed already. A store that cannot move a blob
+   * keeps a copy, which the next `emend gc` removes or puts back.
+   */
   removeBlob(blob: StoredFile): Promise<boolean>;
   /** Puts a blob back that a removal moved aside. */
   restoreBlob(aside: string): Promise<void>;
 }
 
-/** All that homes that work together share. */
+/** The parts of a store, which all homes that use it share. */
 export interface Stores {
   readonly files: StoreFiles;
   readonly blobs: BlobStore;
@@ -120,9 +127,9 @@ export interface Stores {
   readonly calls: CallLog;
 }
 
-/** What a reader says instead of what it left out: entries of a later `v`, and what is no entry. Never written. */
+/** Number of entries with a later `v`, and of lines that are no entries. A reader reports them instead of the entries; it is never written. */
 export type NewerEntries = Readonly<Record<'entries' | 'damaged', number>>;
-/** `id` makes appending idempotent: an entry whose id is there already is dropped by readers. */
+/** An entry of a run's log. `id` makes appending idempotent: readers drop an entry whose id occurred before. */
 export interface ArchiveEntry {
   readonly id: string;
   /** ISO time. */
@@ -131,7 +138,7 @@ export interface ArchiveEntry {
   readonly data: unknown;
 }
 
-/** A run's events; ids make a retry, or another witness of the same events, add nothing new. */
+/** Returns the entries of a run's events. By their ids, a retry or another writer of the same events adds nothing new. */
 export const eventEntries = (events: readonly StepEvent[], runId: string): ArchiveEntry[] =>
   events.map((event) => ({
     id: `event-${runId}-${event.seq}`,
@@ -140,14 +147,14 @@ export const eventEntries = (events: readonly StepEvent[], runId: string): Archi
     data: event,
   }));
 
-/** Events with words of people who sent a signal by other means than Emend's commands, which replace secrets before they send anything. */
+/** Events that may have text of a signal which no command of Emend sent. Emend's commands replace secrets before they send a signal. */
 const FROM_SIGNALS: ReadonlySet<StepEvent['type']> = new Set([
   'decision_ignored',
   'scope_drift',
   'revision_wanted',
 ]);
 
-/** Returns the same without recognized secrets: whatever a signal had, the archive does not keep it. */
+/** Returns the entries of a run's events without recognized secrets, so that the archive keeps none that a signal had. */
 export const maskedEntries = async (
   events: readonly StepEvent[],
   runId: string,

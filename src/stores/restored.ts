@@ -1,6 +1,6 @@
 /**
- * A home that was restored from a backup may be older than what its runs did: calls that were made since then are paid for, and their
- * responses are lost. So a run that began before asks once, before it makes a call that this home does not know.
+ * Knows whether a home was restored from a backup, which may be older than the last work of its runs: calls that were made since then are paid
+ * for, and their responses are lost. So a run that began before asks you once, before it makes a call that this home does not know.
  */
 import { join } from 'node:path';
 import { planOf, type StepKey } from '../shared/ids.js';
@@ -26,7 +26,7 @@ export const putRestoredNote = async (
   await putJsonIfAbsent(sys, noteIn(home), note);
 };
 
-/** Null: the home was never restored. Throws ProblemError `disk` if the note is damaged. */
+/** Returns the note of the last restore; null: the home was never restored. Throws ProblemError `disk` if the note is damaged. */
 const restoredNote = (home: string, sys: Sys = realSys): Promise<RestoredNote | null> =>
   readJson<RestoredNote>(sys, noteIn(home), 'RestoredNote');
 

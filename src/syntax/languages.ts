@@ -1,20 +1,20 @@
 /**
- * The languages whose definitions are known, as data. To add one: a row here (its grammar must be in `@vscode/tree-sitter-wasm`), a file
- * in test/syntax/languages.test.ts that says what its definitions are, and its name in docs/formats.md.
+ * Lists the languages whose definitions Emend finds, as data. To add one, add a row here (its grammar must be in `@vscode/tree-sitter-wasm`), a
+ * file with its definitions in test/syntax/languages.test.ts, and its name in docs/formats.md.
  */
 import type { SymbolKind } from '../edits/index.js';
 
 export interface LanguageRow {
-  /** As people write it. */
+  /** Name of the language as its users write it. */
   readonly name: string;
-  /** `tree-sitter-<grammar>.wasm`. */
+  /** Name of the grammar, as in `tree-sitter-<grammar>.wasm`. */
   readonly grammar: string;
   readonly endings: readonly string[];
-  /** Node types that define a name, and what. */
+  /** Node types that define a name, with the kind of the definition. */
   readonly defines: Readonly<Record<string, SymbolKind>>;
-  /** Node types round exactly one definition that belong to it: exports, decorators. */
+  /** Node types around exactly one definition that belong to it: exports, decorators. */
   readonly wraps: readonly string[];
-  /** Node types that are looked into for definitions and belong to none. */
+  /** Node types that may contain definitions and belong to none. */
   readonly through: readonly string[];
   /** Node types before a definition, on lines of their own, that belong to it (Rust's attributes). */
   readonly attributes: readonly string[];
@@ -176,7 +176,7 @@ export const LANGUAGES: readonly LanguageRow[] = [
   },
 ];
 
-/** By the path's ending, capitals or not; null: not known. */
+/** Returns the language of a path by its ending, in upper or lower case; null: it is not known. */
 export const languageOf = (path: string): LanguageRow | null => {
   const lower = path.toLowerCase();
   return LANGUAGES.find(({ endings }) => endings.some((ending) => lower.endsWith(ending))) ?? null;

@@ -1,6 +1,6 @@
 /**
- * Loads tree-sitter grammars, once a process each, and hands them to the edit engine as a `Syntax`. The only I/O is here: the runtime
- * and the grammars that the given paths need are read from installed packages, before any answer is looked at.
+ * Loads tree-sitter grammars, each once in a process, and gives them to the edit engine as a `Syntax`. All I/O is here: the runtime and the
+ * grammars that the paths need are read from installed packages before any response is read.
  */
 import { createRequire } from 'node:module';
 import type * as TreeSitter from 'web-tree-sitter';
@@ -11,7 +11,7 @@ import { readTree } from './outline.js';
 
 // bound: A tree takes up to about 250 times its text in memory, and a quarter of a second per 400,000 characters.
 export const SYNTAX_FILE_CHARS = 1024 * 1024;
-export const SYNTAX_PARSE_MS = 5_000; // bound: A parse that takes longer is given up.
+export const SYNTAX_PARSE_MS = 5_000; // bound: A parse that takes longer is ended.
 
 type Runtime = typeof TreeSitter;
 interface Grammar {
@@ -20,12 +20,15 @@ interface Grammar {
 }
 type Loaded =
   | { readonly ok: true; readonly grammar: Grammar }
-  | { readonly ok: false; readonly why: string };
+  | { readonly ok: false; readonly reason: string };
 
 let runtime: Promise<Runtime> | null = null;
 const grammars = new Map<string, Promise<Loaded>>();
 
-/** Grammars for the languages of these paths. Does nothing for paths of no known language; never rejects: what could not be loaded is said by `outline`. */
+/**
+ * Loads the grammars for the languages of these paths, and ignores paths of no known language. Never rejects: `outline` reports a grammar that
+ * could not be loaded.
+ */
 export const loadSyntax = async (paths: Iterable<string>): Promise<Syntax> => {
   const rows = new Set(Array.from(paths, languageOf).filter((row) => row !== null));
   const loaded = new Map<LanguageRow, Loaded>();
@@ -42,7 +45,7 @@ const grammarOf = (row: LanguageRow): Promise<Loaded> => {
   if (known !== undefined) return known;
   const loading = load(row).catch((error: unknown): Loaded => ({
     ok: false,
-    why: `The grammar of ${row.name} could not be loaded: ${String(error)}.`,
+    reason: `The grammar of ${row.name} could not be loaded: ${String(error)}.`,
   }));
   grammars.set(row.grammar, loading);
   return loading;
@@ -64,7 +67,11 @@ const load = async (row: LanguageRow): Promise<Loaded> => {
 };
 
 type Unread = Extract<Outline, { kind: 'unread' }>;
-const unread = (code: Unread['code'], why: string): Unread => ({ kind: 'unread', code, why });
+const unread = (code: Unread['code'], reason: string): Unread => ({
+  kind: 'unread',
+  code,
+  why: reason,
+});
 const KNOWN = [...new Set(LANGUAGES.flatMap(({ endings }) => endings))].join(' ');
 
 const grammarFor = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string): Grammar | Unread => {
@@ -76,7 +83,10 @@ const grammarFor = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string): Gra
     );
   const found = loaded.get(row);
   if (found?.ok === true) return found.grammar;
-  return unread('syntax_unavailable', found?.why ?? `The grammar of ${row.name} was not loaded.`);
+  return unread(
+    'syntax_unavailable',
+    found?.reason ?? `The grammar of ${row.name} was not loaded.`,
+  );
 };
 
 const outline = (
@@ -111,7 +121,7 @@ const tooLarge = (path: string, chars: number, about: string): Unread | null => 
 
 const parse = ({ row, parser }: Grammar, path: string, lines: readonly string[]): Outline => {
   const until = performance.now() + SYNTAX_PARSE_MS;
-  // Go's grammar wants the end of the last line. A true answer ends the parse; the declared type says void.
+  // Go's grammar requires the end of the last line. A callback that returns true ends the parse, although its declared type is void.
   const tree = parser.parse(`${lines.join('\n')}\n`, null, {
     progressCallback: () => performance.now() > until,
   });
@@ -125,7 +135,7 @@ const parse = ({ row, parser }: Grammar, path: string, lines: readonly string[])
   try {
     return readTree(row, tree, lines);
   } finally {
-    // The tree lies in the runtime's own memory, which nothing else frees.
+    // The tree is in the runtime's own memory, which nothing else frees.
     tree.delete();
   }
 };

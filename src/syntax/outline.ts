@@ -1,19 +1,17 @@
 /**
- * Reads definitions and faults off a syntax tree. Functions are not entered: what they define inside is theirs alone. Depth and number
+ * Finds the definitions and faults in a syntax tree. Functions are not entered: definitions inside them are visible only there. Depth and number
  * are bounded (`SYNTAX_DEPTH`, `SYNTAX_SYMBOLS`, `SYNTAX_FAULTS`).
  */
 import type { Node, Tree } from 'web-tree-sitter';
 import type { SymbolKind, Outline, SymbolPlace, SyntaxFault } from '../edits/index.js';
 import type { LanguageRow } from './languages.js';
 
-const SYMBOL_HEADER_CHARS = 500; // bound: Of a symbol's text its head is kept to tell it from others.
+const SYMBOL_HEADER_CHARS = 500; // bound: Characters of a symbol's text that are kept to distinguish it from others.
 const SYNTAX_SYMBOLS = 50_000; // bound: Definitions of one file.
 const SYNTAX_FAULTS = 100; // bound: Syntax errors of one file.
 export const SYNTAX_DEPTH = 64; // bound: Definitions within definitions.
 
-// What a definition is called, and of which kind it is: where a language says it in its own way.
-
-/** The names that a node defines (Go's `var a, b int` defines two); none: a pattern, or something without a name. */
+/** Returns the names that a node defines (Go's `var a, b int` defines two); none: a pattern, or something without a name. */
 const namesOf = (node: Node): readonly string[] => {
   const special = SPECIAL[node.type];
   if (special !== undefined) return present(special(node));
@@ -25,7 +23,7 @@ const namesOf = (node: Node): readonly string[] => {
     .map(({ text }) => fold(text.replace(/^(['"])(.*)\1$/, '$2')));
 };
 
-/** The scope that a definition's name stands in beside that of the node round it: a Go method's receiver. */
+/** Returns the scope of a definition's name in addition to that of the node around it: a Go method's receiver. */
 const receiverOf = (node: Node): string | null => {
   const receiver = node.type === 'method_declaration' ? node.childForFieldName('receiver') : null;
   return receiver === null
@@ -33,7 +31,7 @@ const receiverOf = (node: Node): string | null => {
     : (receiver.descendantsOfType('type_identifier')[0]?.text ?? null);
 };
 
-/** What members are named behind: of `impl Display for S<T>` it is `S`. */
+/** Returns the name that qualifies members: for `impl Display for S<T>` it is `S`. */
 const scopeName = (node: Node, name: string): string => {
   if (node.type !== 'impl_item') return name;
   const type = node.childForFieldName('type');
@@ -48,7 +46,7 @@ const FUNCTIONS = new Set([
 ]);
 const CLASSES = new Set(['class', 'class_expression']);
 
-/** The node whose body counts: of `const f = () => { … }` that of the function. */
+/** Returns the node whose body counts: for `const f = () => { … }` it is the function. */
 const bodyHolder = (node: Node): Node => {
   const value = node.childForFieldName('value');
   return value !== null && (FUNCTIONS.has(value.type) || CLASSES.has(value.type)) ? value : node;
@@ -59,7 +57,8 @@ const kindOf = (node: Node, kind: SymbolKind, inClass: boolean): SymbolKind => {
   if (value !== node && CLASSES.has(value.type)) return 'class';
   const plain = value !== node ? 'function' : kind;
   if (!inClass) return plain;
-  return plain === 'function' ? 'method' : plain === 'variable' ? 'field' : plain;
+  if (plain === 'function') return 'method';
+  return plain === 'variable' ? 'field' : plain;
 };
 
 const NAMELESS: ReadonlySet<string> = new Set(['function_expression', 'class']);
@@ -69,8 +68,8 @@ const SPECIAL: Readonly<Record<string, (node: Node) => string | null>> = {
     return `impl ${trait === null ? '' : `${fold(trait.text)} for `}${fold(type?.text ?? '')}`;
   },
   assignment: (node) => {
-    const left = node.childForFieldName('left');
-    return left?.type === 'identifier' ? left.text : null;
+    const target = node.childForFieldName('left');
+    return target?.type === 'identifier' ? target.text : null;
   },
   destructor_declaration: (node) => `~${node.childForFieldName('name')?.text ?? ''}`,
   operator_declaration: (node) => `operator ${node.childForFieldName('operator')?.text ?? ''}`,
@@ -106,11 +105,11 @@ export const readTree = (row: LanguageRow, tree: Tree, lines: readonly string[])
 interface Scope {
   readonly qualified: string;
   readonly header: string;
-  /** The kind of what holds the definitions here; null at the top. */
+  /** Kind of the definition around those of this scope; null at the top. */
   readonly holds: SymbolKind | null;
   readonly depth: number;
 }
-/** First and last place of a definition as it is written, with all that belongs to it. */
+/** Extent of a definition in the text, with everything that belongs to it. */
 interface Extent {
   readonly first: Node;
   readonly last: Node;
@@ -134,8 +133,8 @@ class Walk {
     if (scope.depth > SYNTAX_DEPTH) this.full = true;
     if (this.full) return;
     const children = named(node);
-    for (const [at, child] of children.entries()) {
-      if (this.#leads(child)) this.#enter(child, this.#extent(child, children, at), scope);
+    for (const [index, child] of children.entries()) {
+      if (this.#leads(child)) this.#enter(child, this.#extent(child, children, index), scope);
     }
   }
 
@@ -216,11 +215,11 @@ class Walk {
     return row > body.startPosition.row && closing.trim().length === 1 ? row : null;
   }
 
-  /** The definition at `at` with its attributes, and where the comment directly above begins. */
-  #extent(node: Node, children: readonly Node[], at: number): Extent {
+  /** Returns the extent of the child at `index` with its attributes, and the first line of the comment directly above. */
+  #extent(node: Node, children: readonly Node[], index: number): Extent {
     let first = node;
     let lead = node.startPosition.row;
-    for (let above = at - 1; above >= 0; above -= 1) {
+    for (let above = index - 1; above >= 0; above -= 1) {
       const child = children[above];
       if (child === undefined) break;
       const attribute = this.#row.attributes.includes(child.type);
@@ -237,7 +236,7 @@ class Walk {
     return (this.#lines[row] ?? '').slice(0, column).trim() === '';
   }
 
-  /** From one node's start to another's start, or its end; folded and cut. */
+  /** Returns the text from one node's start to the start of another, or to its own end, with folded white space and cut. */
   #text(from: Node, until: Node, whole: boolean): string {
     const end = whole ? until.endPosition : until.startPosition;
     const parts: string[] = [];
@@ -261,19 +260,19 @@ class Walk {
 
 const named = (node: Node): Node[] => node.namedChildren;
 
-/** Go says an interface's methods in its type. */
+/** Returns the node with the members: in Go the methods of an interface are in its type. */
 const interfaceBody = (node: Node): Node | null => {
   const type = node.type === 'type_spec' ? node.childForFieldName('type') : null;
   return type?.type === 'interface_type' || type?.type === 'struct_type' ? type : null;
 };
 
-/** Rust's doc comments end at the start of the next line. */
+/** Returns the last row of a node. Rust's doc comments end at the start of the next line. */
 const endRow = ({ startPosition, endPosition }: Node): number =>
   endPosition.column === 0 && endPosition.row > startPosition.row
     ? endPosition.row - 1
     : endPosition.row;
 
-/** Goes only where `hasError` leads. */
+/** Collects the syntax errors below a node. It enters only nodes with `hasError`. */
 const faultsOf = (tree: Tree): SyntaxFault[] => {
   const faults: SyntaxFault[] = [];
   const open: Node[] = [tree.rootNode];
@@ -291,7 +290,7 @@ const faultsOf = (tree: Tree): SyntaxFault[] => {
         to: node.startPosition.row,
         missing: JSON.stringify(node.type),
       });
-    // What is missing may be of a kind that trees do not show: then the node round it is all that can be named.
+    // The missing node may be of a kind that trees do not show. Then only the node around it can be named.
     else if (inner.length === 0)
       faults.push({ from: node.startPosition.row, to: endRow(node), missing: null });
     else open.push(...inner.reverse());

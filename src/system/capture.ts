@@ -1,34 +1,34 @@
 /**
- * A child process and all that it wrote, in bytes. By Node's own spawn: a library round it cost the worker more processor time for each
- * short git command than Node needs to start it (docs/measures.md).
+ * Runs a child process and captures all that it writes, in bytes. It uses Node's own spawn: a library around it cost the worker more processor
+ * time for each short git command than Node needs to start it (docs/measures.md).
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { STORE_BOUNDS } from '../shared/bounds.js';
-import { afterRunning } from './turns.js';
+import { afterRunning } from './time-limit.js';
 
 export interface ProcessCall {
   readonly cwd: string;
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly input?: Uint8Array | string;
-  /** Of each of the two outputs; one that writes more is ended. */
+  /** Maximum size of each of the two outputs. A process that writes more is ended. */
   readonly max_bytes: number;
-  /** One that takes longer is ended, with all that it started. */
+  /** A process that takes longer is ended, with all that it started. */
   readonly timeout_ms: number;
-  /** Ends it, with all that it started. */
+  /** Ends the process, with all that it started. */
   readonly signal?: AbortSignal;
 }
 export interface ProcessOutput {
-  /** Null: it could not be started, was ended by a signal or wrote too much. */
+  /** Exit code. Null: the process could not be started, was ended by a signal or wrote too much. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  /** Why it could not be started, or was ended here. */
+  /** Reason why the process could not be started, or why Emend ended it, as a clause; null: neither. */
   readonly failure: string | null;
 }
 
-/** Started by this process itself: for all others it is `captureProcess` of launcher.ts. */
+/** Starts the process from this one. All other code calls `captureProcess` of launcher.ts. */
 export const captureHere = (
   file: string,
   args: readonly string[],
@@ -37,18 +37,18 @@ export const captureHere = (
   const { cwd, env, input } = call;
   try {
     const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
-    // A process group of its own, which can be ended as a whole, and without a terminal: nothing in it can ask there.
+    // A process group of its own can be ended as a whole. It has no terminal, so nothing in it can ask there.
     const child = spawn(file, args, { cwd, env, stdio: [...stdio], detached: true });
     return outputOf(child, call);
   } catch (error) {
-    // A NUL in an argument.
+    // An argument has a NUL.
     const none = Buffer.alloc(0);
     const failure = error instanceof Error ? error.message : String(error);
     return Promise.resolve({ code: null, signal: null, stdout: none, stderr: none, failure });
   }
 };
 
-/** To a process that was started `detached`, and to all that it started. */
+/** Sends a signal to a process that was started `detached`, and to all that it started. */
 export const signalGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals): void => {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
@@ -80,14 +80,14 @@ const outputOf = (
   new Promise((resolve) => {
     let failure: string | null = null;
     let lastResort: NodeJS.Timeout | undefined;
-    const end = (why: string): void => {
+    const end = (reason: string): void => {
       if (failure !== null) return;
-      failure = why;
+      failure = reason;
       // Git removes its lock files where it may.
       signalGroup(child, 'SIGTERM');
       lastResort = setTimeout(() => {
         signalGroup(child, 'SIGKILL');
-        // What has left the group may hold the pipes open for ever; what waits for a dead mount does not even die.
+        // A process that left the group may hold the pipes open for ever. One that waits for a dead mount does not even die.
         lastResort = setTimeout(() => {
           for (const stream of child.stdio) stream?.destroy();
           child.unref();
@@ -104,14 +104,14 @@ const outputOf = (
       end(`it wrote more than ${max_bytes} bytes to its ${name}`);
     const stdout = gathered(child.stdout, max_bytes, stopAtLimit('standard output'));
     const stderr = gathered(child.stderr, max_bytes, stopAtLimit('standard error'));
-    // One that does not read to the end says so by its exit code.
+    // A process that does not read all of its input reports that by its exit code.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
     const finish = (code: number | null, signal: NodeJS.Signals | null): void => {
       callOff();
       abort?.removeEventListener('abort', onAbort);
       clearTimeout(lastResort);
-      // Its children outlived it.
+      // Its children may have outlived it.
       if (failure !== null) signalGroup(child, 'SIGKILL');
       resolve({
         code: failure === null ? code : null,

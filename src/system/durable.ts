@@ -1,4 +1,7 @@
-/** Durable small writes of the stores: directories, files written once, failures as problems. What comes before what: docs/durability.md. */
+/**
+ * Writes small files of the stores durably: directories, files that are written once, and failures as problems. docs/durability.md has the
+ * order of writes.
+ */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import {
@@ -14,7 +17,7 @@ import { sealed, unsealed } from './sealed.js';
 import { errnoOf, linksFail, type AppendSync, type Sys } from './sys.js';
 import { isOfKind, storedKinds } from './version.js';
 
-/** What a failed system call tells a person: call, path and errno. Other errors (bugs, problems) pass unchanged. */
+/** Returns a failed system call as the problem `disk`, with call, path and errno. Other errors (bugs, problems) are returned unchanged. */
 export const asDiskProblem = (error: unknown, what: string): unknown => {
   const errno = errnoOf(error);
   if (errno === null || typeof error !== 'object' || error === null) return error;
@@ -50,7 +53,7 @@ export const onDisk = async <T>(what: string, work: () => Promise<T>): Promise<T
   }
 };
 
-/** Runs `work`; null where it fails with one of the codes (ENOENT unless told). */
+/** Returns the result of `work`; null if it fails with one of the codes, by default ENOENT. */
 export const orNull = async <T>(
   work: Promise<T>,
   codes: readonly string[] = ['ENOENT'],
@@ -63,7 +66,7 @@ export const orNull = async <T>(
   }
 };
 
-/** Removes a name that may be gone already. */
+/** Removes a name that may have been removed already. */
 export const unlinkIfThere = async (sys: Sys, path: string): Promise<void> => {
   await orNull(sys.unlink(path));
 };
@@ -79,13 +82,13 @@ export const ensureDir = async (sys: Sys, path: string, mode = 0o700): Promise<v
       await orNull(sys.mkdir(path, mode), ['EEXIST']);
     } else if (code !== 'EEXIST' || (await sys.stat(path)).kind !== 'directory') throw error;
   }
-  // Also if another process made it, or what is above it: it may have died before that was durable.
+  // This is needed also if another process made the directory, or one above it: it may have died before that was durable.
   await syncNewName(sys, path);
 };
 
 // bound: Names that this process has seen durable, remembered so that their directory is not synced again.
 const REMEMBERED_NAMES = 10_000;
-const NAME_LEVELS = 6; // bound: Directories above a file that are synced for it: nothing lies deeper in a home or store.
+const NAME_LEVELS = 6; // bound: Directories above a file that are synced for it: no file of a home or store is deeper.
 const durable = new Set<string>();
 
 const remember = (path: string): void => {
@@ -113,7 +116,7 @@ export const syncNewName = (sys: Sys, path: string): Promise<void> => {
   return syncName(sys, path);
 };
 
-/** Makes bytes and name of a file that was found durable, once for each process: its writer may have died before that. */
+/** Makes the bytes and the name of an existing file durable, once for each process: its writer may have died before that. */
 const syncFound = async (sys: Sys, path: string): Promise<void> => {
   if (durable.has(path)) return;
   await orNull(sys.fsyncFile(path));
@@ -135,7 +138,10 @@ export const appendAll = async (
     });
 };
 
-/** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
+/**
+ * Returns a name for a temporary file that no other writer of the directory uses. It has upper case, so that it cannot be taken for a key,
+ * which has lower case.
+ */
 export const tempName = (path: string): string =>
   `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
@@ -144,15 +150,15 @@ interface PutModes {
   readonly dirMode?: number;
 }
 
-/** Runs `write`; where the directory of its file is missing that is made first. */
+/** Runs `write`. If the directory of its file is missing, makes it and runs `write` again. */
 export const makingDir = async <T>(
   sys: Sys,
   path: string,
   write: () => Promise<T>,
   dirMode?: number,
 ): Promise<T> => {
-  const made = await orNull(write().then((value) => ({ value })));
-  if (made !== null) return made.value;
+  const written = await orNull(write().then((value) => ({ value })));
+  if (written !== null) return written.value;
   await ensureDir(sys, dirname(path), dirMode);
   return write();
 };
@@ -175,7 +181,7 @@ export const replaceFile = async (sys: Sys, path: string, bytes: Uint8Array): Pr
   await sys.fsyncDir(dirname(path));
 };
 
-/** Cleaning up after a failure must not hide the failure. */
+/** Removes the temporary file if `work` fails. A failed removal does not hide the first failure. */
 const orDrop = <T>(sys: Sys, temp: string, work: Promise<T>): Promise<T> =>
   work.catch(async (error: unknown) => {
     await sys.unlink(temp).catch(() => undefined);
@@ -183,8 +189,8 @@ const orDrop = <T>(sys: Sys, temp: string, work: Promise<T>): Promise<T> =>
   });
 
 /**
- * Writes a file that did not exist, whole or not at all, whatever dies when: temp file, fsync, link, fsync of the directory.
- * Returns the bytes that stand under the path durably: ours, or those of an earlier writer.
+ * Writes a file that did not exist, whole or not at all, also if the process dies in between: temporary file, fsync, link, fsync of the
+ * directory. Returns the bytes that are durable at the path: ours, or those of an earlier writer.
  */
 export const putFileIfAbsent = async (
   sys: Sys,
@@ -204,40 +210,40 @@ export const putFileIfAbsent = async (
   return outcome;
 };
 
-interface Wanted extends PutModes {
+interface NewContent extends PutModes {
   readonly bytes: Uint8Array;
 }
 
-const linkOrRead = async (sys: Sys, temp: string, path: string, wanted: Wanted) => {
-  const { bytes } = wanted;
+const linkOrRead = async (sys: Sys, temp: string, path: string, content: NewContent) => {
+  const { bytes } = content;
   try {
     await sys.link(temp, path);
     return { bytes, created: true };
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return { bytes: await sys.readFile(path), created: false };
     if (!linksFail(error)) throw error;
-    return claim(sys, temp, path, wanted);
+    return claim(sys, temp, path, content);
   }
 };
 
 const claimOf = (path: string): string => `${path}.CLAIM`;
-/** What claims the name where there are no hard links. */
+/** Removes the directory that claims the name on a file system without hard links. */
 export const removeClaim = async (sys: Sys, path: string): Promise<void> => {
   await unlinkIfThere(sys, join(claimOf(path), 'value'));
   await orNull(sys.rmdir(claimOf(path)), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
 };
-/** Removes what was put, so that it can be put anew. */
+/** Removes a file that was put and its claim, so that it can be put again. */
 export const removePut = async (sys: Sys, path: string): Promise<void> => {
   await removeClaim(sys, path);
   await unlinkIfThere(sys, path);
 };
 
 /**
- * Where the filesystem has no hard links: renaming a directory onto one that is not empty fails everywhere, so the first
- * directory that holds a value wins; then its value, the same for all, is renamed to the path. A plain exclusive copy would show
+ * Puts a file on a file system without hard links. Renaming a directory onto one that is not empty fails everywhere, so the first directory
+ * that holds a value wins. A copy of its value, the same for all writers, is then renamed to the path. A plain exclusive copy would show
  * readers half a value.
  */
-const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: Wanted) => {
+const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: NewContent) => {
   const claimed = claimOf(path);
   const candidate = `${temp}.D`;
   await sys.mkdir(candidate, modes.dirMode ?? 0o700);
@@ -258,21 +264,21 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
   return { bytes: value, created };
 };
 
-// ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` of another one, `disk` of one that is damaged.
-
-/** `why` ends the sentence. */
-export const damaged = (path: string, why: string): never =>
+/** Throws ProblemError `disk` for a damaged file. `fault` is a clause that completes "it is damaged: …". */
+export const damaged = (path: string, fault: string): never =>
   fail(
     'disk',
-    `${path} is damaged: ${why}.`,
+    `${path} is damaged: ${fault}.`,
     `Restore it from a backup, or look at what it is about and put it aside: mv ${shellWord(path)} ${shellWord(`${path}.damaged`)}`,
   );
-/** `kind`: its type's name, as in docs/reference/archive.json. */
+/**
+ * Returns the object of a stored JSON file, which carries the version of its format. `kind` is the name of its type in
+ * docs/reference/archive.json. Throws ProblemError `version_unknown` if the version is another one, `disk` if the file is damaged.
+ */
 export const parseJson = (bytes: Uint8Array, path: string, kind?: string): object => {
-  const read = unsealed(new TextDecoder().decode(bytes).replace(/\n$/, ''));
-  if (read === 'torn') return damaged(path, 'it is no JSON');
-  if (read === 'damaged') return damaged(path, 'its checksum does not match its content');
-  const parsed = read;
+  const parsed = unsealed(new TextDecoder().decode(bytes).replace(/\n$/, ''));
+  if (parsed === 'torn') return damaged(path, 'it is no JSON');
+  if (parsed === 'damaged') return damaged(path, 'its checksum does not match its content');
   const value =
     typeof versionOf(parsed) === 'number'
       ? unversioned(parsed, path)
@@ -285,7 +291,10 @@ export const parseJson = (bytes: Uint8Array, path: string, kind?: string): objec
   return damaged(path, 'a field is missing or has the wrong type');
 };
 
-/** `put`: the first writer's bytes stand. `value` is what stands there, which may be another writer's: it went through JSON, for all alike. */
+/**
+ * Stores a value as JSON with `put`, which keeps the bytes of the first writer. Returns the stored value, which may be another writer's. Every
+ * writer gets it as it is after JSON.
+ */
 export const putAsJson = async <T extends object>(path: string, value: T, put: PutIfAbsent) => {
   const { bytes, created } = await put(new TextEncoder().encode(`${sealed(versioned(value))}\n`));
   return { value: parseJson(bytes, path) as T, created };
@@ -299,7 +308,7 @@ export const putJsonIfAbsent = <T extends object>(
   modes?: PutModes,
 ) => putAsJson(path, value, (bytes) => putFileIfAbsent(sys, path, bytes, modes));
 
-/** The JSON object of a file; null: there is none. `kind`: see parseJson; `oddIn`: what else is wrong, in words. */
+/** Returns the JSON object of a file; null: there is none. See parseJson for `kind`. `oddIn` returns another fault of the value as a clause. */
 export const readJson = async <T extends object>(
   sys: Sys,
   path: string,

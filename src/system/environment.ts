@@ -1,17 +1,17 @@
-/** What a child process may see of our environment, and what must not stay in output that is kept. */
+/** Decides which variables of our environment a child process gets, and removes the values of secret ones from output that is kept. */
 import { delimiter, isAbsolute, resolve } from 'node:path';
 import { KnownValues } from './known-values.js';
 
-const SECRET_CHARS = 6; // bound: Shorter values stand in ordinary output by chance; blanking them would garble it.
+const SECRET_CHARS = 6; // bound: Shorter values occur in ordinary output by chance. Hiding them would garble it.
 const ORDINARY_CHARS = 12; // bound: A shorter word or number is a mode, a version or a port (`production`, `20.11.1`), not a secret.
-const LINE_CHARS = 16; // bound: The same of a line of a value that has several.
+const LINE_CHARS = 16; // bound: Characters of a line of a secret with several lines; a shorter line occurs in ordinary output.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const SECRET_NAME =
   /^(ANTHROPIC_|AWS_.*KEY)|(^|_)(API_?KEY|TOKEN|AUTH_?TOKEN|PRIVATE_KEY|KEY_DATA|AUTH|PASS)$|_PWD$|AUTHTOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE/i;
 
-/** Names first: each look at a value of `process.env` leaves JavaScript. */
+/** Returns the defined variables with a wanted name. It filters the names first: reading a value of `process.env` leaves JavaScript. */
 const definedOf = (
   env: Environment,
   isWanted: (name: string) => boolean,
@@ -30,11 +30,11 @@ const TOOL_ROOTS =
 const PASSED = {
   /** Every child. */
   any: new RegExp(`^(PATH|HOME|LANG|LC_\\w+|TERM|TZ|CI|TMPDIR|${TOOL_ROOTS})$`),
-  /** Git: where its configuration is. What else a calling git set (we may run inside a hook) would lead to another repository or index. */
+  /** Git: the places of its configuration. Other variables that a calling git set (we may run inside a hook) would lead to another repository or index. */
   git: /^(XDG_CONFIG_HOME|GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|EXEC_PATH|TEMPLATE_DIR|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM))$/,
   /** Git's configuration in variables: its values may hold a token. */
   gitSettings: /^GIT_CONFIG_(PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)$/,
-  /** What reaches a remote or signs. */
+  /** Programs that reach a remote or sign. */
   remote:
     /^(SSH_AUTH_SOCK|GIT_(SSH|HTTP_LOW_SPEED)\w*|GNUPGHOME|GPG_TTY|DBUS_\w+|\w+_PROXY|\w+_proxy|SSL_CERT_\w+)$/,
   gh: /^(GH_\w+|GITHUB_TOKEN|XDG_CONFIG_HOME)$/,
@@ -72,7 +72,7 @@ export const secretValues = (
 
 const PATHS = /^(?:(?:~|\.{1,2})?(?:\/[\w .@-]+)+\/?(?::|$))+$/;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^\s@?#]*$/i;
-/** A short word or number, paths, and an address without a user, a password or a query. */
+/** Returns whether a value is a short word or number, a list of paths, or an address without a user, a password or a query. */
 const isOrdinary = (value: string): boolean =>
   (value.length < ORDINARY_CHARS && /^(?:[A-Za-z]+|[\d.,:_-]+)$/.test(value)) ||
   PATHS.test(value) ||
@@ -90,6 +90,6 @@ const formsOf = (value: string): readonly string[] => {
 export const redact = (text: string, env: Environment, names: readonly string[] = []): string =>
   new KnownValues(secretValues(env, names)).hide(text, '[redacted]');
 
-/** Where a program of this name may be ('': the directories themselves), in the order of PATH. */
+/** Returns the paths at which a program of this name may be, in the order of PATH. For the name '' these are the directories themselves. */
 export const onPath = ({ PATH = '' }: Environment, name = ''): string[] =>
   PATH.split(delimiter).flatMap((dir) => (isAbsolute(dir) ? [resolve(dir, name)] : []));

@@ -1,8 +1,12 @@
 /**
- * What is used of node:fs/promises, made at once in the caller's thread while that is quick: through Node's thread pool a call costs ten times
- * the CPU and time of the system call itself, and a step makes some 600, one after the other (docs/decisions/0032). The pool does the work, as
- * node:fs/promises would, once `TURN_MS` have passed since the first such call of a turn of the event loop, for a while after one that took
- * `SLOW_MS`, on a network's filesystem, for many bytes, directories and every sync: so the loop turns in between and waits for no disk.
+ * Makes calls of node:fs/promises at once in the caller's thread while that is quick. Through Node's thread pool a call costs ten times the CPU
+ * and time of the system call itself, and a step makes some 600, one after the other (docs/decisions/0032).
+ *
+ * The pool does the work, as node:fs/promises would, in these cases, so that the event loop turns in between and waits for no disk:
+ * - `TURN_MS` have passed since the first call at once in this turn of the event loop,
+ * - a call took `SLOW_MS` a short while ago,
+ * - the path is on a file system that another machine or a program serves,
+ * - the call moves many bytes, lists a directory, or syncs.
  */
 import * as fs from 'node:fs';
 import * as pooled from 'node:fs/promises';
@@ -11,11 +15,11 @@ import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
 import { kindOfFileSystem, mountOf, mountsIn, type MountedFileSystem } from './mount-table.js';
 
-const TURN_MS = 10; // bound: From the first call made at once in a turn of the event loop, with all that the program does in between.
+const TURN_MS = 10; // bound: Time from the first call at once in a turn of the event loop, with all that the program does in between.
 const SLOW_MS = 25; // bound: A call that took longer waited for a disk; a busy machine alone seldom makes one wait so long.
-const POOLED_MS = 1_000; // bound: After a slow call all are left to the pool for so long.
-const MOUNTS_MS = 10_000; // bound: What is mounted is looked at this often.
-const AT_ONCE_BYTES = 256 * 1024; // bound: Read or written at once; more takes milliseconds.
+const POOLED_MS = 1_000; // bound: The pool makes all calls for this time after a slow one.
+const MOUNTS_MS = 10_000; // bound: The table of mounts is read again after this time.
+const AT_ONCE_BYTES = 256 * 1024; // bound: Bytes that are read or written at once; more take milliseconds.
 
 let mounts: readonly MountedFileSystem[] = [];
 let mountsEnd_ms = -Infinity;
@@ -40,16 +44,17 @@ const isFar = (path: string): boolean => {
   const mount = mountOf(mounts, path);
   return mount !== null && isFarMount(mount);
 };
-/** Open files of a network. */
+/** Descriptors of open files that another machine or a program serves. */
 const far = new Set<number>();
 
-/** The time from which on the pool works; null: no call was made at once in this turn yet. */
+/** Time from which the pool makes the calls of this turn; null: no call was made at once in this turn yet. */
 let turnEnds_ms: number | null = null;
 let pooledUntil_ms = 0;
 
-const mayBeAtOnce = (of: unknown): boolean => {
+/** Returns whether a call may be made at once. `file` is its path or descriptor. */
+const mayBeAtOnce = (file: unknown): boolean => {
   const now_ms = performance.now();
-  if (now_ms < pooledUntil_ms || (typeof of === 'number' ? far.has(of) : isFar(String(of))))
+  if (now_ms < pooledUntil_ms || (typeof file === 'number' ? far.has(file) : isFar(String(file))))
     return false;
   if (turnEnds_ms !== null) return now_ms < turnEnds_ms;
   turnEnds_ms = now_ms + TURN_MS;
@@ -67,15 +72,15 @@ const atOnce = <T>(call: () => T): T => {
   }
 };
 
-/** One call in two forms: of the same meaning, with the types of `later`. `bytes` says how many it moves. */
+/** Returns a call that is made by `callAtOnce` or by `later`, which do the same. `bytes` returns how many bytes the call moves. */
 const quick = <Later extends (...args: never[]) => Promise<unknown>>(
-  now: (...args: Parameters<Later>) => unknown,
+  callAtOnce: (...args: Parameters<Later>) => unknown,
   later: Later,
   bytes?: (...args: Parameters<Later>) => number,
 ): Later =>
   (async (...args: Parameters<Later>) =>
     mayBeAtOnce(args[0]) && (bytes === undefined || atOnce(() => bytes(...args)) <= AT_ONCE_BYTES)
-      ? atOnce(() => now(...args))
+      ? atOnce(() => callAtOnce(...args))
       : await later(...args)) as Later;
 
 export const access = quick(fs.accessSync, pooled.access);
@@ -95,7 +100,7 @@ export const utimes = quick(fs.utimesSync, pooled.utimes);
 /** A directory may have any size. */
 export const readdir = promisify(fs.readdir);
 
-/** Infinite: it is none. Where nobody can tell the call itself says why. */
+/** Returns the size of a file; infinite: it is no regular file. If there is no answer, 0: then the call itself reports the reason. */
 const sizeOf = (path: string): number => {
   try {
     const found = fs.statSync(path);
@@ -105,7 +110,7 @@ const sizeOf = (path: string): number => {
   }
 };
 const isLoop = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ELOOP';
-/** Who reads a pipe waits, and a device may have no end: none that stands in a file's place is opened. Throws ProblemError `disk`. */
+/** Reads a regular file. Throws ProblemError `disk` for anything else: the reader of a pipe waits, and a device may have no end. */
 const readLater = async (path: string): Promise<Buffer> => {
   const found = await pooled
     .stat(path)
@@ -144,7 +149,7 @@ export const openFile = async (path: string, flags: number, mode: number): Promi
   if (isFar(path)) far.add(file);
   return file;
 };
-/** The number is another file's from then on. */
+/** Closes a file. The number may be that of another file afterwards. */
 export const closeFile = (file: number): Promise<void> =>
   far.delete(file) ? closeLater(file) : close(file);
 
@@ -168,7 +173,7 @@ const pool = {
   read: promisify(fs.read),
   write: promisify(fs.write),
 };
-/** All that follows where the file was left. */
+/** Reads all bytes from the current position of the file. */
 export const readAll = quick(
   (file: number) => fs.readFileSync(file),
   (file: number) => pool.readFile(file),
@@ -179,15 +184,15 @@ export const writeAll = quick(
   (file: number, bytes: Uint8Array) => pool.writeFile(file, bytes),
   (_, bytes) => bytes.length,
 );
-/** From `at`, or from where the file was left (null). How many bytes were read. */
+/** Reads into a buffer from `position`, or from the file's current position (null). Returns the number of bytes read. */
 export const read = quick(
-  (file: number, into: Uint8Array, at: number | null) =>
-    fs.readSync(file, into, 0, into.length, at),
-  async (file: number, into: Uint8Array, at: number | null) =>
-    (await pool.read(file, into, 0, into.length, at)).bytesRead,
+  (file: number, into: Uint8Array, position: number | null) =>
+    fs.readSync(file, into, 0, into.length, position),
+  async (file: number, into: Uint8Array, position: number | null) =>
+    (await pool.read(file, into, 0, into.length, position)).bytesRead,
   (_, into) => into.length,
 );
-/** One write; how many bytes were written. */
+/** Makes one write. Returns the number of bytes written, which may be fewer than all. */
 export const write = quick(
   (file: number, bytes: Uint8Array) => fs.writeSync(file, bytes),
   async (file: number, bytes: Uint8Array) => (await pool.write(file, bytes)).bytesWritten,

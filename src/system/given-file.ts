@@ -1,6 +1,7 @@
 /**
- * The one way in which a file is opened that a person or a repository hands us: a job, a plan, settings, a manifest, rules, a target. What
- * is no regular file is refused by name and never waited for (a named pipe would hang its reader), and no more is read than is asked for.
+ * Reads files that you or a repository give to Emend: a job, a plan, settings, a manifest, rules, a target. All of them are opened here. A path
+ * that is no regular file is refused by name and never waited for (a named pipe would hang its reader), and no more bytes are read than the
+ * caller allows.
  */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
@@ -10,9 +11,9 @@ import { orNull } from './durable.js';
 import * as fs from './fs.js';
 import { errnoOf } from './sys.js';
 
-// bound: A file that a person or a repository hands us, where nothing smaller is said: lock files of large projects are the largest.
+// bound: Bytes of a file that you or a repository give to Emend, unless a caller sets less: lock files of large projects are the largest.
 const GIVEN_FILE_BYTES = 64 * 1024 * 1024;
-const GIVEN_PART_BYTES = 64 * 1024; // bound: Of one that grows while it is read, so much at a time.
+const GIVEN_PART_BYTES = 64 * 1024; // bound: Bytes that are read at a time from a file that grows meanwhile.
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
@@ -34,8 +35,8 @@ const tooLarge = (path: string, max_bytes: number): never =>
   );
 
 /**
- * Throws the errno error of a path that is not there or may not be read, and ProblemError `target_not_a_file` or `target_too_large`. Of
- * what is longer than `max_bytes` only the beginning is wanted: `cut`.
+ * Returns the bytes of a regular file. With `cut` a longer file gives its first `max_bytes`. Throws the errno error of a path that does not
+ * exist or may not be read, and ProblemError `target_not_a_file` or `target_too_large`.
  */
 export async function readGiven(
   path: string,
@@ -43,13 +44,13 @@ export async function readGiven(
   longer: 'refuse' | 'cut' = 'refuse',
 ): Promise<Buffer> {
   const most = longer === 'cut' ? Infinity : max_bytes;
-  // Before it is opened, too: to open a device may do something, and a socket cannot be opened at all.
+  // Checked also before it is opened: opening a device may have an effect, and a socket cannot be opened at all.
   check(path, await fs.stat(path), most);
   return fs.withFile(path, READ, 0, async (file) => {
     const found = await fs.fstat(file);
     check(path, found, most);
     const parts: Buffer[] = [];
-    // One byte more than there should be: a file may grow meanwhile, and one of the kernel's has no size.
+    // One byte more than there should be: a file may grow meanwhile, and a file of the kernel has no size.
     let total = 0;
     for (let length = Math.min(found.size, max_bytes) + 1; ; length = GIVEN_PART_BYTES) {
       const part = Buffer.allocUnsafe(length);
@@ -62,7 +63,7 @@ export async function readGiven(
   });
 }
 
-/** As readGiven, for readers that cannot wait. */
+/** Does the same as readGiven with `refuse`, for callers that cannot wait. */
 export function readGivenSync(path: string, max_bytes: number): Buffer {
   check(path, statSync(path), max_bytes);
   const file = openSync(path, READ);
@@ -70,7 +71,7 @@ export function readGivenSync(path: string, max_bytes: number): Buffer {
     const found = fstatSync(file);
     check(path, found, max_bytes);
     const parts: Buffer[] = [];
-    // A file of the kernel has no size, and ends where nothing more is read.
+    // A file of the kernel has no size. Its end is a read that returns nothing.
     let total = 0;
     for (let length = found.size + 1; ; length = GIVEN_PART_BYTES) {
       const part = Buffer.allocUnsafe(length);
@@ -87,7 +88,7 @@ export function readGivenSync(path: string, max_bytes: number): Buffer {
 
 /** Errnos of a path that leads to nothing. */
 export const ABSENT: readonly string[] = ['ENOENT', 'ENOTDIR'];
-/** Beside those, of one that may not be read: for what is read where it can be, and is not needed. */
+/** Errnos of a path that leads to nothing or may not be read, for files that are optional. */
 export const UNREADABLE: readonly string[] = [
   ...ABSENT,
   'EACCES',
@@ -96,7 +97,7 @@ export const UNREADABLE: readonly string[] = [
   'ENAMETOOLONG',
 ];
 
-/** Why `readGiven` failed, with the path once. */
+/** Returns why `readGiven` failed, as a clause that has the path once. */
 export const whyUnread = (path: string, error: unknown): string => {
   const code = errnoOf(error);
   if (code !== null && ABSENT.includes(code)) return `${path} does not exist`;
@@ -107,13 +108,16 @@ export const whyUnread = (path: string, error: unknown): string => {
 const bytesOf = (path: string, none: readonly string[]) =>
   orNull(readGiven(path, GIVEN_FILE_BYTES), none);
 
-/** The text of a file of settings, as UTF-8; null where it fails with one of the codes. */
+/** Returns the text of a file of settings, as UTF-8; null if reading fails with one of the codes. */
 export const readGivenText = async (
   path: string,
   none: readonly string[] = ABSENT,
 ): Promise<string | null> => (await bytesOf(path, none))?.toString('utf8') ?? null;
 
-/** Null: there is none. Throws ProblemError `config_invalid` where one cannot be read, a broken link too: what it forbids would be allowed. */
+/**
+ * Returns the text of a file of settings; null: there is none. Throws ProblemError `config_invalid` if it cannot be read, also for a broken
+ * link: without the file, actions that it forbids would be allowed.
+ */
 export const readSettings = async (path: string): Promise<string | null> => {
   const bytes = await bytesOf(path, ABSENT).catch((error: unknown) =>
     fail('config_invalid', whyUnread(path, error)),

@@ -1,4 +1,4 @@
-/** Returns the object of a JSON text; null: it is none, or not whole. */
+/** Returns the object of a JSON text; null: the text is no object, or is cut off. */
 export const jsonOf = (line: string): object | null => {
   try {
     const value: unknown = JSON.parse(line);

@@ -4,7 +4,7 @@
  */
 
 const DECODED_CHARS = 6; // bound: A shorter value without its escapes occurs in ordinary text by chance.
-const ENCODED_CHARS = 7; // bound: The same of a piece of base64 or hexadecimal. A value of 6 bytes has no shorter piece.
+const ENCODED_CHARS = 7; // bound: A shorter piece of base64 or hexadecimal occurs by chance. A value of 6 bytes has no shorter piece.
 const LEVELS = 2; // bound: Notations in one another, such as JSON in a URL, that are decoded.
 
 /** A part of a text, from its first character to the one behind it. */
@@ -80,7 +80,7 @@ const CONTROLS: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 
 
 type Escape = Readonly<Record<string, string | undefined>>;
 
-/** Returns the number of the character that an escape names; null: it names none. */
+/** Returns the code of the character that an escape names; null: it names none. */
 function codeIn({ percent, hexadecimal, unicode, byte, decimal, octal }: Escape): number | null {
   const code = percent ?? hexadecimal ?? unicode ?? byte;
   if (code !== undefined) return Number.parseInt(code, 16);
@@ -110,7 +110,7 @@ function characterOf(code: number): string | null {
 }
 const utf8Of = (codes: readonly string[], base: number): string =>
   Buffer.from(codes.map((code) => Number.parseInt(code, base))).toString('utf8');
-/** Returns what `\xc3\xa9` or `\303\251` is. */
+/** Returns the text that the escaped bytes `\xc3\xa9` or `\303\251` mean, as UTF-8. */
 const bytesOf = (escapes: string): string =>
   Buffer.from(
     (escapes.match(/x[\da-f]{2}|[0-7]{3}/gi) ?? []).map((code) =>
@@ -140,7 +140,7 @@ class Decoding {
     this.length += end - start;
   }
 
-  /** Adds what a part of the view means. */
+  /** Adds the meaning of a part of the view. */
   add(meaning: string, start: number, end: number): void {
     this.pieces.push(meaning);
     const next = this.length + meaning.length;
@@ -215,7 +215,7 @@ const decodingsOf = (value: string): readonly string[] =>
     .map((text) => text.replace(/\\+$/, ''))
     .filter((text) => text.length >= DECODED_CHARS);
 
-/** Secrets that are known, to be found in texts. */
+/** Finds and hides known secrets in texts. */
 export class KnownValues {
   private readonly values: readonly string[];
   private readonly decodings: readonly string[];

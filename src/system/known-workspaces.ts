@@ -31,7 +31,7 @@ const recent = new Map<string, string | null>();
 /** Directories and programs for which this process checked whether they are in a workspace. */
 const checkedPlaces = new Set<string>();
 let version = 0;
-/** Each has a directory for every workspace outside git, named by the hash of its path. */
+/** Directories of homes that have a lock for every workspace outside git, named by the hash of its path. */
 const lockDirectories = new Set<string>();
 
 const isKnown = (workspace: string): boolean =>
@@ -59,7 +59,7 @@ export const learnWorkspace = (directory: string): void => {
 };
 
 let narrow: readonly string[] | null = null;
-/** Homes, and the system's shell. Each look at one takes as long as all else here. */
+/** Returns the real paths of homes and of the system's shell. They are remembered: finding one takes as long as everything else here. */
 const narrowPlaces = (): readonly string[] => {
   narrow ??= [process.env.HOME ?? '', homedir(), '/bin/sh'].flatMap((path) =>
     path === '' ? [] : (realOrNull(path) ?? []),
@@ -80,7 +80,7 @@ export const repositoryAround = (directory: string): string | null => {
 
 /**
  * Records the workspace around the directory in which a program is about to run: the repository's working tree, else the directory itself.
- * A home, and what holds one, are none: they are full of the user's own programs.
+ * A home, or a directory that holds one, is no workspace: it is full of the user's own programs.
  */
 export const learnAround = (directory: string): void => {
   const known = recent.get(directory);
@@ -120,10 +120,10 @@ export const learnHome = (checkouts: string, locks: string): void => {
   version += 1;
 };
 
-/** Changes when the answer about a place may be another one, as a workspace or a home that knows some became known. */
+/** Returns a number that changes if the answer about a place may have changed: a workspace, or a home that knows some, became known. */
 export const workspacesVersion = (): number => version;
 
-/** Returns the beginning of a file; '' for what is none. A link is not followed, and a named pipe is not waited for. */
+/** Returns the beginning of a regular file; '' for anything else. A link is not followed, and a named pipe is not waited for. */
 const beginningOf = (path: string): string => {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

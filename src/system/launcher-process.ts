@@ -1,28 +1,28 @@
-/** The launcher (launcher.ts): starts what a worker asks for until that has ended. What runs then ends as if it were the worker's own. */
+/** The launcher (launcher.ts): starts processes for a worker until that has ended. The processes that run then end as if they were the worker's own. */
 import { captureHere } from './capture.js';
-import type { Asked, Started, Told } from './launcher.js';
+import type { LauncherReply, LauncherRequest, StartRequest } from './launcher.js';
 import { runHere } from './process-group.js';
 
 const aborts = new Map<number, AbortController>();
 const watching = new Map<number, (ended: string | null) => void>();
 
-const tell = (told: Told): void => void process.send?.(told);
+const send = (reply: LauncherReply): void => void process.send?.(reply);
 
-const started = async (id: number, asked: Started): Promise<unknown> => {
+const start = async (id: number, request: StartRequest): Promise<unknown> => {
   const abort = new AbortController();
   const { signal } = abort;
   aborts.set(id, abort);
-  const watch = (told: string): Promise<string | null> =>
+  const watch = (report: string): Promise<string | null> =>
     new Promise((resolve) => {
       watching.set(id, resolve);
-      tell({ id, told });
+      send({ id, report });
     });
   try {
-    if ('capture' in asked) {
-      const [file, args, call] = asked.capture;
+    if ('capture' in request) {
+      const [file, args, call] = request.capture;
       return await captureHere(file, args, { ...call, signal });
     }
-    const { run, watched } = asked;
+    const { run, watched } = request;
     return await runHere({ ...run, signal, ...(watched ? { watch } : {}) });
   } finally {
     aborts.delete(id);
@@ -30,15 +30,15 @@ const started = async (id: number, asked: Started): Promise<unknown> => {
   }
 };
 
-process.on('message', (asked: Asked) => {
-  const { id } = asked;
-  if ('abort' in asked) return aborts.get(id)?.abort();
-  if ('ended' in asked) return watching.get(id)?.(asked.ended);
-  return void started(id, asked).then(
-    (done) => tell({ id, done }),
-    (error: unknown) => tell({ id, failed: String(error) }),
+process.on('message', (request: LauncherRequest) => {
+  const { id } = request;
+  if ('abort' in request) return aborts.get(id)?.abort();
+  if ('ended' in request) return watching.get(id)?.(request.ended);
+  return void start(id, request).then(
+    (done) => send({ id, done }),
+    (error: unknown) => send({ id, failed: String(error) }),
   );
 });
 process.once('disconnect', () => process.exit());
-// Who ends a worker's whole group, or its service, ends it by the worker, which waits for what runs.
+// A signal to the worker's whole group or service is handled by the worker, which waits for the processes that run.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

@@ -1,20 +1,21 @@
 /**
- * A small process that starts processes for a worker. To start one, the system copies the page tables of whoever asks, whose thread stands
- * still meanwhile: 10 to 20 ms in a worker of 200 to 400 MB, 1 here (docs/measures.md, "Starting a process"). It ends with the worker.
+ * Lets a small process, the launcher, start processes for a worker. To start one, the system copies the page tables of the process that starts
+ * it, whose thread is blocked meanwhile: 10 to 20 ms in a worker of 200 to 400 MB, 1 ms in the launcher (docs/measures.md, "Starting a
+ * process"). The launcher ends with the worker.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { captureHere, type ProcessCall, type ProcessOutput } from './capture.js';
 import { isNodeTrusted } from './programs.js';
 import { runHere, type ProcessOutcome, type ProcessRequest } from './process-group.js';
-import { timeFor } from './turns.js';
+import { timeFor } from './time-limit.js';
 
-/** What crosses to the launcher (launcher-process.ts): a process to be started, and what concerns one that runs. */
-export type Asked = { readonly id: number } & (
-  | Started
+/** Message to the launcher (launcher-process.ts): a process to start, the abort of one that runs, or the answer of its watch. */
+export type LauncherRequest = { readonly id: number } & (
+  | StartRequest
   | { readonly abort: true }
   | { readonly ended: string | null }
 );
-export type Started =
+export type StartRequest =
   | {
       readonly capture: readonly [
         file: string,
@@ -23,13 +24,13 @@ export type Started =
       ];
     }
   | { readonly run: Omit<ProcessRequest, 'signal' | 'watch'>; readonly watched: boolean };
-/** And back: its end, or what it told whoever watches it. */
-export type Told = Readonly<
-  { id: number } & ({ done: unknown } | { failed: string } | { told: string })
+/** Message from the launcher: the result of a process, its failure, or the text that it wrote for its watch. */
+export type LauncherReply = Readonly<
+  { id: number } & ({ done: unknown } | { failed: string } | { report: string })
 >;
 
 let entry: URL | null = null;
-/** From now on this process has a launcher start its processes: `file`, a module; null: it starts its own, as at first. */
+/** Makes this process use a launcher from now on. `file` is the launcher's module; null: this process starts its own processes, as before. */
 export const useLauncher = (
   file: URL | null = new URL('./launcher-process.js', import.meta.url),
 ): void => {
@@ -37,28 +38,31 @@ export const useLauncher = (
 };
 
 let launcher: ChildProcess | null = null;
-/** Null: this process starts its own. It does so too if Node.js is in a workspace, where a model may have replaced it. */
+/**
+ * Returns the launcher's module; null: this process starts its own processes. It does so also if Node.js is in a workspace, where a model may
+ * have replaced it.
+ */
 const launcherEntry = (): URL | null =>
   entry === null || launcher !== null || isNodeTrusted() ? entry : null;
 let last = 0;
-const open = new Map<number, (told: Told) => void>();
+const open = new Map<number, (reply: LauncherReply) => void>();
 
 const launched = (file: URL): ChildProcess => {
   if (launcher !== null) return launcher;
   const child = fork(file, [], {
-    // A group of its own: Ctrl-C in a terminal is for the worker, which lets its work end. And no key or token of ours.
+    // A group of its own: Ctrl-C in a terminal is for the worker, which lets its work end. It gets no key or token of ours.
     detached: true,
     env: {},
     execArgv: [],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  child.on('message', (told: Told) => open.get(told.id)?.(told));
-  const fail = (why: string): void => {
+  child.on('message', (reply: LauncherReply) => open.get(reply.id)?.(reply));
+  const fail = (reason: string): void => {
     if (launcher !== child) return;
     launcher = null;
-    for (const [id, tell] of open)
-      tell({ id, failed: `the process that starts others ended: ${why}` });
+    for (const [id, receive] of open)
+      receive({ id, failed: `the process that starts others ended: ${reason}` });
   };
   child.on('error', (error) => fail(error.message));
   child.once('exit', (code, signal) => fail(`${code ?? signal}`));
@@ -67,39 +71,42 @@ const launched = (file: URL): ChildProcess => {
   return child;
 };
 
-/** What goes on over a process that runs. */
-interface Over {
+/** Parts of a request that cannot cross to the launcher, and act on a process while it runs. */
+interface Controls {
   readonly watch?: ProcessRequest['watch'];
   readonly signal?: AbortSignal | undefined;
 }
-const ask = <T>(file: URL, started: Started, { watch, signal }: Over = {}): Promise<T> =>
+const ask = <T>(file: URL, start: StartRequest, { watch, signal }: Controls = {}): Promise<T> =>
   new Promise<T>((resolve, reject) => {
     const child = launched(file);
     const id = (last += 1);
-    const tell = (told: Told): void => {
-      if ('told' in told)
-        return void watch?.(told.told)
+    const receive = (reply: LauncherReply): void => {
+      if ('report' in reply)
+        return void watch?.(reply.report)
           .catch(() => null)
           .then((ended) => send({ id, ended }));
       open.delete(id);
-      // Only who waits for something is kept alive.
+      // The launcher keeps this process alive only while a process runs.
       if (open.size === 0) child.channel?.unref();
       signal?.removeEventListener('abort', abort);
-      if ('done' in told) resolve(told.done as T);
-      else reject(new Error(told.failed));
+      if ('done' in reply) resolve(reply.done as T);
+      else reject(new Error(reply.failed));
     };
-    const send = (asked: Asked): void => {
-      // Where it has ended, that is told by itself.
-      child.send(asked, () => undefined);
+    const send = (request: LauncherRequest): void => {
+      // A launcher that has ended is reported by its `exit`.
+      child.send(request, () => undefined);
     };
     const abort = (): void => send({ id, abort: true });
-    open.set(id, tell);
+    open.set(id, receive);
     child.channel?.ref();
     signal?.addEventListener('abort', abort);
-    send({ id, ...started });
+    send({ id, ...start });
   });
 
-/** Ends once the process has, and its outputs are closed. Rejects only where the launcher ended: what it ran is as after a crash of ours. */
+/**
+ * Runs a process and returns its outputs once it has ended and they are closed. Rejects only if the launcher ended: its processes are then as
+ * after a crash of this one.
+ */
 export const captureProcess = (
   ...[file, args, call]: Parameters<typeof captureHere>
 ): Promise<ProcessOutput> => {
@@ -109,10 +116,10 @@ export const captureProcess = (
   return ask<ProcessOutput>(entryFile, { capture: [file, args, rest] }, { signal });
 };
 
-/** A process and all that it starts, ended together. Rejects as captureProcess. */
-export const runProcess = (wanted: ProcessRequest): Promise<ProcessOutcome> => {
-  // Of the time that is left to an activity only this process knows.
-  const request = { ...wanted, timeout_s: timeFor(wanted.timeout_s * 1000) / 1000 };
+/** Runs a process, and ends all that it started with it. Rejects in the same case as captureProcess. */
+export const runProcess = (processRequest: ProcessRequest): Promise<ProcessOutcome> => {
+  // Only this process knows how much of an activity's time remains.
+  const request = { ...processRequest, timeout_s: timeFor(processRequest.timeout_s * 1000) / 1000 };
   const file = launcherEntry();
   if (file === null || request.signal?.aborted === true) return runHere(request);
   const { watch, signal, ...run } = request;

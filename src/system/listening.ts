@@ -14,7 +14,10 @@ const TCP = { local: 1, state: 3, inode: 9, listens: '0A' } as const;
 /** `unknown`: this system does not show the sockets of that process. */
 export type Listening = 'yes' | 'no' | 'unknown';
 
-/** `address`: an IPv4 address and a port, as in `127.0.0.1:7233`. A process that listens at all addresses does not count. */
+/**
+ * Returns whether a process listens at `address`, an IPv4 address and a port such as `127.0.0.1:7233`. A process that listens at all addresses
+ * does not count.
+ */
 export const listensAt = async (sys: Sys, pid: number, address: string): Promise<Listening> => {
   const table = await orNull(sys.readFile('/proc/net/tcp'), ['ENOENT', 'EACCES']);
   if (table === null) return listensByLsof(pid, address);
@@ -34,7 +37,7 @@ const listeningInodes = (table: string, address: string): readonly string[] =>
     )
     .map((columns) => columns[TCP.inode] ?? '');
 
-/** The kernel prints the address as one number, in the byte order of the machine, and the port as it is read. */
+/** Returns an address in the notation of /proc/net/tcp: the kernel prints it as one number in the byte order of the machine, and the port as usual. */
 const hexAddress = (address: string): string => {
   const [host = '', port = ''] = address.split(':');
   const hex = (part: string): string => Number(part).toString(16).toUpperCase();

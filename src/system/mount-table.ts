@@ -33,7 +33,7 @@ export const mountsIn = (table: string): readonly MountedFileSystem[] =>
     ];
   });
 
-/** The kernel writes a blank, a tab, a line feed and a backslash as three octal digits each, byte by byte. */
+/** Decodes a path of the table: the kernel writes a blank, a tab, a line feed and a backslash as three octal digits each, byte by byte. */
 const decoded = (escaped: string): string =>
   escaped.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 8)));
 

@@ -1,5 +1,5 @@
 /**
- * Finds what of Emend's own installation is inside a workspace: a command there must not change the Emend that the user starts next
+ * Finds the parts of Emend's own installation that are inside a workspace: a command there must not change the Emend that the user starts next
  * (docs/decisions/0038).
  */
 import { existsSync, realpathSync } from 'node:fs';

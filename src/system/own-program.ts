@@ -1,18 +1,18 @@
-/** Runs the small programs that Emend itself asks: by absolute path, with the PATH of its own child processes (programs.ts). */
+/** Runs the small programs that Emend itself uses, by absolute path and with the PATH of its own child processes (programs.ts). */
 import type { ProcessCall, ProcessOutput } from './capture.js';
 import type { ChildKind, Environment } from './environment.js';
 import { captureProcess } from './launcher.js';
 import { findProgram, learnAround, ownEnvironment } from './programs.js';
 
 interface OwnCall extends Omit<ProcessCall, 'env'> {
-  /** It gets what its kinds get of this environment, in which it is also looked for. */
+  /** Environment in which the program is looked for, and of which it gets the variables of its kinds. */
   readonly env: Environment;
   readonly kinds?: readonly ChildKind[];
   /** Variables of its own. */
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** Returns what a program wrote. One that is not there, or that is not trusted, has `isMissing` and a `failure` that explains it. */
+/** Returns the outputs of a program. For a program that is absent or not trusted, `isMissing` is true and `failure` explains it. */
 export const captureOwn = async (
   name: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-/** Compares absolute paths, and asks where they lead. */
+/** Compares absolute paths, and finds where they lead. */
 import { realpathSync } from 'node:fs';
 import { errnoOf } from './sys.js';
 
@@ -9,8 +9,8 @@ export const isWithin = (path: string, directory: string): boolean =>
 const UNREACHABLE = 'ENOENT ENOTDIR EACCES EINVAL ELOOP EPERM ENAMETOOLONG'.split(' ');
 
 /**
- * Returns the result of a look at a file; null: the file is not there, or this user may not see it. Synchronous: hundreds of such short looks
- * take the event loop less time than their turns.
+ * Returns the result of a look at a file; null: the file is not there, or this user may not see it. It is synchronous: hundreds of such
+ * short calls take less time than as many turns of the event loop.
  */
 export const lookOrNull = <T>(look: () => T): T | null => {
   try {
@@ -21,7 +21,7 @@ export const lookOrNull = <T>(look: () => T): T | null => {
   }
 };
 
-/** Never throws. */
+/** Returns the real path; null: the path leads nowhere, or this user may not see it. Never throws. */
 export const realOrNull = (path: string): string | null => {
   try {
     return realpathSync.native(path);

@@ -1,15 +1,12 @@
-/** Which process did something, and whether it still lives: pids are used again, boots and start times are not. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** Identifies processes, and finds out whether one is still alive: the system uses pids again, but not boots and start times. */
 import { captureOwn } from './own-program.js';
-import { realSys, type Sys } from './sys.js';
+import type { Sys } from './sys.js';
 import { orNull } from './durable.js';
 
-const END_POLL_MS = 25; // bound: The end of a process is looked for this often.
-const PS_MS = 10_000; // bound: `ps` says when one process started.
-const KILLED_MS = 5_000; // bound: After SIGKILL the system only has to clear up, within this time.
+const PS_MS = 10_000; // bound: `ps` reports the start of one process within this time.
 
 export interface ProcessIdentity {
-  /** The kernel's boot id; `-` where the system has none. */
+  /** The kernel's boot id; `-` if the system has none. */
   readonly boot: string;
   readonly pid: number;
   /** Start time: clock ticks since boot on Linux, `ps`'s start date elsewhere. */
@@ -27,7 +24,7 @@ const bootId = async (sys: Sys): Promise<string> =>
     await orNull(sys.readFile('/proc/sys/kernel/random/boot_id'), ['ENOENT', 'EACCES']),
   )?.trim() ?? '-';
 
-/** Null where no such process runs (a dead one that nobody has waited for counts as gone). */
+/** Returns when a process started; null: no such process runs. A dead process that its parent has not waited for does not count. */
 const startedAt = async (sys: Sys, pid: number): Promise<string | null> => {
   if ((await bootId(sys)) === '-') {
     const more = { LC_ALL: 'C' };
@@ -41,7 +38,7 @@ const startedAt = async (sys: Sys, pid: number): Promise<string | null> => {
   return fields[STARTED_AFTER_COMMAND] ?? null;
 };
 
-/** The process that has this pid now; null where there is none. */
+/** Returns the process that has this pid now; null: there is none. */
 export const processOf = async (sys: Sys, pid: number): Promise<ProcessIdentity | null> => {
   const started = await startedAt(sys, pid);
   return started === null ? null : { boot: await bootId(sys), pid, started };
@@ -53,7 +50,7 @@ export const ownProcess = async (sys: Sys): Promise<ProcessIdentity> => ({
   started: (await startedAt(sys, process.pid)) ?? '-',
 });
 
-/** Pids of two namespaces (containers) say nothing about each other, though they share a boot. Null: not known. */
+/** Returns the namespace of this process's pids; null: it is not known. Containers share a boot, but not their pids. */
 export const pidNamespace = (sys: Sys): Promise<string | null> =>
   orNull(sys.readlink('/proc/self/ns/pid'), ['ENOENT', 'EACCES', 'EPERM', 'EINVAL']);
 
@@ -62,31 +59,3 @@ export const sameProcess = (a: ProcessIdentity, b: ProcessIdentity): boolean =>
 
 export const isAlive = async (sys: Sys, who: ProcessIdentity): Promise<boolean> =>
   (await bootId(sys)) === who.boot && (await startedAt(sys, who.pid)) === who.started;
-
-// Ends a process by its identity, never by a name: asked first, forced after a while.
-
-/** SIGTERM, then SIGKILL after `grace_ms` (0: at once). Returns when the process is gone, or `still there` if even that does not end it. */
-export const endProcess = async (
-  identity: ProcessIdentity,
-  grace_ms: number,
-): Promise<'gone' | 'still running'> => {
-  for (const [signal, wait_ms] of [
-    ['SIGTERM', grace_ms],
-    ['SIGKILL', KILLED_MS],
-  ] as const) {
-    if (wait_ms === 0) continue;
-    // Looked at right before the signal: a pid that was reused since is left alone.
-    if (!(await isAlive(realSys, identity))) return 'gone';
-    try {
-      process.kill(identity.pid, signal);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'gone';
-      throw error;
-    }
-    for (const end = performance.now() + wait_ms; performance.now() < end;) {
-      await sleep(END_POLL_MS);
-      if (!(await isAlive(realSys, identity))) return 'gone';
-    }
-  }
-  return (await isAlive(realSys, identity)) ? 'still running' : 'gone';
-};

@@ -16,7 +16,7 @@ export { learnAround, learnHome, learnWorkspace, workspaceHolding } from './know
 const REMEMBERED_PATHS = 16; // bound: Values of PATH for which this process remembers what it found.
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 
-/** Programs that git starts by name: what signs and what speaks to a remote. */
+/** Programs that git starts by name: those that sign and those that speak to a remote. */
 const STARTED_BY_GIT = 'git git-lfs sh ssh ssh-keygen gpg gpgsm'.split(' ');
 
 export interface Skipped {
@@ -28,11 +28,11 @@ export interface Skipped {
 interface Found {
   /** Trusted programs of a name, in the order of PATH. */
   readonly paths: readonly string[];
-  /** Others of that name. */
+  /** Other programs of that name, which are not trusted. */
   readonly skipped: readonly Skipped[];
 }
 interface Resolution {
-  /** Of the known workspaces when this was resolved. */
+  /** Version of the known workspaces when PATH was resolved. */
   readonly version: number;
   /** Real paths of the directories with trusted programs, in the order of PATH. */
   readonly directories: readonly string[];
@@ -77,7 +77,7 @@ const strayProgram = (directory: string): Skipped | null => {
 const resolved = (list: string): Resolution => {
   const entries = new Set(list.split(delimiter));
   for (const entry of entries) if (isAbsolute(entry)) learnEarlier(traceOf(entry));
-  // One that becomes known below makes the next caller resolve again.
+  // A workspace that becomes known below makes the next caller resolve again.
   const version = workspacesVersion();
   const directories = new Set<string>();
   const safe = new Set<string>();
@@ -104,7 +104,7 @@ const resolved = (list: string): Resolution => {
 
 const resolutions = new Map<string, Resolution>();
 
-/** Once per process and PATH, and again when a workspace becomes known. */
+/** Returns the resolution of PATH. It is made once for each process and PATH, and again when a workspace becomes known. */
 const resolutionOf = ({ PATH = DEFAULT_PATH }: Environment): Resolution => {
   learnStart();
   const known = resolutions.get(PATH);
@@ -149,7 +149,7 @@ const lookFor = (name: string, { directories, skipped }: Resolution): Found => {
   return { paths, skipped: [...refused, ...elsewhere] };
 };
 
-/** A program that the user names by its path. */
+/** Judges a program that the user names by its path. */
 const atPath = (path: string): Found => {
   const reason = isAbsolute(path) ? programFault(path) : DEPENDS_ON_CWD;
   return reason === null
@@ -163,7 +163,7 @@ export const findPrograms = (name: string, env: Environment = process.env): Foun
   const known = resolutionOf(env).programs.get(name);
   const [first = ''] = known?.paths ?? [];
   if (known !== undefined && isProgramFile(first) && sharedFault(first) === null) return known;
-  // It may have been installed, moved by an upgrade, or linked into a workspace, in the meantime, with its directory.
+  // The program or its directory may have been installed, moved by an upgrade, or linked into a workspace meanwhile.
   if (known !== undefined) resolutions.delete(env.PATH ?? DEFAULT_PATH);
   const resolution = resolutionOf(env);
   const found = lookFor(name, resolution);

@@ -1,7 +1,9 @@
 /**
- * Directories for the moment, below TMPDIR: `emend-<what>.<where>.<pid>.<born>.<random>`. The name says which process made it, so that
- * what a killed one left is told from what a live one works in: `where` stands for this boot and pid namespace, `born` for the process's
- * start. Who comes after a killed process clears up: the next that needs one, a worker's start, `emend recover` and `emend gc`.
+ * Makes scratch directories below TMPDIR, `emend-<what>.<where>.<pid>.<born>.<random>`, and removes those of dead processes.
+ *
+ * The name identifies the process that made a directory, so that the scratch of a killed process is distinguished from that of a live one:
+ * `where` is a hash of this boot and pid namespace, `born` one of the process's start. The next process that needs a scratch directory clears
+ * up, and so do a worker's start, `emend recover` and `emend gc`.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { chmod, lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -11,10 +13,10 @@ import { sha256 } from './hash.js';
 import { ownProcess, pidNamespace, processOf } from './process.js';
 import { realSys } from './sys.js';
 
-// bound: Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
+// bound: Age from which a scratch directory of another boot or container is removed: no work in one takes a day.
 export const FOREIGN_SCRATCH_MS = 86_400_000;
 
-/** Parent of directories that TMPDIR is not for: a socket's path has at most 107 bytes, and every user can enter this one. */
+/** Parent of directories for which TMPDIR is not suitable: the path of a socket has at most 107 bytes, and every user can enter this one. */
 export const SHORT_TMP = '/tmp';
 
 const NAME =
@@ -60,13 +62,13 @@ const makeEmptyDirectory = async (): Promise<string> => {
 };
 const EVERYBODY_READS = 0o555;
 
-/** Removes what dead processes left. What cannot be removed stays: it holds up nobody. */
+/** Removes the scratch directories of dead processes. A directory that cannot be removed stays, which blocks nothing. */
 export const clearScratch = async (): Promise<void> => {
   for (const dir of await deadScratch())
     await rm(dir, { recursive: true, force: true }).catch(() => undefined);
 };
 
-/** Of this user only; paths. */
+/** Returns the paths of scratch directories that dead processes of this user left. */
 export const deadScratch = async (): Promise<readonly string[]> => [
   ...(await leftBehind(tmpdir(), NAME)),
   ...(tmpdir() === SHORT_TMP ? [] : await leftBehind(SHORT_TMP, NAME)),
@@ -80,23 +82,24 @@ export const leftBehind = async (parent: string, names: RegExp): Promise<readonl
   const dead: string[] = [];
   const ours = await where();
   for (const name of await readdir(parent).catch(() => [])) {
-    const [, made, pid, born] = names.exec(name) ?? [];
-    if (made === undefined || pid === undefined || born === undefined) continue;
+    const [, origin, pid, born] = names.exec(name) ?? [];
+    if (origin === undefined || pid === undefined || born === undefined) continue;
     const path = join(parent, name);
     const stat = await lstat(path).catch(() => null);
     if (stat?.isDirectory() !== true || stat.uid !== (process.getuid?.() ?? stat.uid)) continue;
-    // Of an earlier boot, which is over, or of a container that shares TMPDIR, whose processes cannot be asked: none works so long.
-    if (made !== ours) {
+    // It is from an earlier boot, or from a container that shares TMPDIR, whose processes are not visible here.
+    if (origin !== ours) {
       if (Date.now() - stat.mtimeMs > FOREIGN_SCRATCH_MS) dead.push(path);
       continue;
     }
-    const now = await processOf(realSys, Number(pid));
-    if (now === null || digest(now.started) !== born) dead.push(path);
+    const maker = await processOf(realSys, Number(pid));
+    if (maker === null || digest(maker.started) !== born) dead.push(path);
   }
   return dead;
 };
 
 const digest = (text: string): string => sha256(text).slice(0, 8);
 
+/** Returns a hash of this boot and pid namespace. */
 const where = async (): Promise<string> =>
   digest(`${(await ownProcess(realSys)).boot} ${(await pidNamespace(realSys)) ?? ''}`);

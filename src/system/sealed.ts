@@ -1,6 +1,6 @@
 /**
- * Stored JSON ends with a checksum of what precedes it, `,"sum":"<8 hexadecimal digits>"}`: a disk that changes a byte would else change a
- * response or a verdict, and nothing would report it.
+ * Puts a checksum at the end of stored JSON, `,"sum":"<8 hexadecimal digits>"}`, and checks it. Without it, a disk that changes a byte could
+ * change a response or a verdict, and nothing would report it.
  */
 import { jsonOf } from './json.js';
 import { sha256 } from './hash.js';
@@ -27,12 +27,12 @@ const sumIn = (text: string): string | null => {
   return seal.length === SEAL_CHARS && odd <= 1 ? sum : null;
 };
 
-/** An object; `torn`: no JSON and no whole line; `damaged`: it is whole, and was changed after it was written. */
+/** The object of a sealed text; `torn`: the text is no JSON or is cut off; `damaged`: it is whole, and was changed after it was written. */
 export type Unsealed = object | 'torn' | 'damaged';
 
-/** Reads what `sealed` wrote. JSON without a seal is accepted: nothing says that it was changed. */
+/** Reads a text that `sealed` wrote. JSON without a seal is accepted: nothing shows that it was changed. */
 export const unsealed = (text: string): Unsealed => {
-  // What a power cut took reads as zeros, which no JSON has.
+  // Bytes that a power cut took are read as zeros, which no JSON has.
   if (text.includes('\0')) return 'torn';
   const sum = sumIn(text);
   if (sum === null) return jsonOf(text) ?? 'torn';

@@ -1,66 +1,64 @@
 /**
- * Finds secrets in a text: secretlint's recommended rules, and rules of our own for what these miss or find only in part. What is found is
- * the value itself, never a place, so that every occurrence can be hidden. A vault puts placeholders there, and the values back.
+ * Finds secrets in a text, by secretlint's recommended rules and by our own rules for secrets that these miss or find only in part. A result is
+ * the value itself, never a place, so that every occurrence can be hidden (vault.ts).
  */
-import { createHmac } from 'node:crypto';
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
 import { STANDS_FOR_ONE, tokensIn } from '../shared/tokens.js';
-import { escaped, literally, tally } from '../shared/text.js';
+import { tally } from '../shared/text.js';
 import { secretValues, type Environment } from './environment.js';
 import { KnownValues } from './known-values.js';
 
-// bound: A shorter value stands in ordinary text by chance; hiding it everywhere would garble what is shown.
+// bound: A shorter value occurs in ordinary text by chance. Hiding it everywhere would garble the text.
 const SECRET_CHARS = 8;
-const LINE_CHARS = 6; // bound: The same of a line of a key that has several.
-const BARE_CHARS = 16; // bound: The same of what is assigned without quotes: names of code stand there, too.
+const LINE_CHARS = 6; // bound: A shorter line of a key with several lines occurs by chance.
+const BARE_CHARS = 16; // bound: A shorter value that is assigned without quotes may be a name of code.
 const NAME_PART_CHARS = 4; // bound: Words of a name are as long on average; random letters change case sooner.
-const LEAST_BITS = 2.9; // bound: Bits of entropy a character, in what was drawn.
-const ODD_CHARS = 64; // bound: A longer value is letters and digits; what has other characters is a table, or code.
-const KEY_CHARS = 100; // bound: A private key's lines come to as much at least; what is shorter stands for one in an example.
+const LEAST_BITS = 2.9; // bound: Least bits of entropy of a character in a random value.
+const ODD_CHARS = 64; // bound: A longer value has only letters and digits. One with other characters is a table, or code.
+const KEY_CHARS = 100; // bound: Least characters of a private key. A shorter one is an example.
 const KEY_BLOCK_CHARS = 20_000; // bound: A private key ends within this.
-const HASH_DIGITS = 8; // bound: Of the hash in a placeholder: two secrets of a run hardly ever share it.
 
 /** The lines of one secret: one, or those of a private key. */
 export type Secret = readonly string[];
 
-/** Every call leaves two marks in the process's time line, and nothing ever takes them out. */
+/** Every call of secretlint would leave two marks in the process's time line, and nothing ever removes them. */
 secretLintProfiler.mark = () => undefined;
 
-// Left out: comments in a file must not turn the rules off; the rule for Google's key files looks at names of files, and tells no value;
-// the rule for AWS costs as much as all others, and ours finds what it does.
+// These rules are not used. Comments in a file must not turn the rules off. The rule for Google's key files looks at names of files, and
+// reports no value. The rule for AWS takes as long as all others, and ours finds the same.
 const OUT = /-(filter-comments|gcp|aws)$/;
 const PRESET = rules
   .filter(({ meta }) => !OUT.test(meta.id))
   .map((rule) => ({ id: rule.meta.id, rule }));
 
-/** Behind the number of a Telegram bot. */
+/** The secret that follows the number of a Telegram bot. */
 const BOT = /:(AA[\w-]{33})(?![\w-])/g;
 const WEBHOOK =
   /https:\/\/(?:hooks\.slack\.com\/(?:services|workflows)|discord(?:app)?\.com\/api\/webhooks)\/([\w/-]{20,})/g;
 const URL_PASSWORD = /:\/\/[^\s:/?#@"'`<>]{0,100}:([^\s/?#@"'`<>]{8,200})@/g;
 const URL_USER = /:\/\/([^\s:/?#@"'`<>]{16,200})@/g;
 const BEARER = /\b(?:Bearer|Basic|token)\s+([A-Za-z\d._~+/-]{16,}=*)/gi;
-/** `name = value`, in whatever a program's settings are written, a URL, XML, and as JSON quotes it: in a notebook, a log. Quoted, or bare. */
+/** `name = value`, quoted or bare, in any notation of settings, in a URL, in XML, and as JSON quotes it in a notebook or a log. */
 const ASSIGNED =
   /(?:secret|token|passw(?:or)?d|passphrase|pwd|credential|auth|(?<=[?&])sig|(?:api|access|account|private|signing|encryption|shared|session|master|client|service|admin|deploy)[_-]?key)[\w.-]{0,40}[\\"'`\]]{0,5}[ \t]{0,20}(?::=|=>|[:=>])[ \t]{0,20}(?:(\\{0,3}["'`])((?:[^\s"'`,;()<>{}\\]|\\(?!\\{0,2}[nrt"'`])){10,512})|([\w+/.~!?#%*^@-][\w+/.~!?#%*^@=-]{9,511}))(\\{0,3}["'`nrt]|.?)/gi;
-/** A private key in one piece, its lines ended in whatever way. */
+/** A private key in one piece, with any line ends. */
 const PRIVATE_KEY = new RegExp(
   String.raw`-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){${KEY_CHARS},${KEY_BLOCK_CHARS}}?)-----END [A-Z ]{0,40}PRIVATE KEY`,
   'g',
 );
 const LINE_ENDS = /(?:\\[nrt]|[\s"'`,\\])+/;
 
-/** Names of code: words, with few digits behind them. */
+/** Returns whether a value is a name of code: words, each followed by few digits. */
 const isName = (value: string): boolean => {
   const parts = value.split(/[-_./:$@]+|(?<=[a-z\d])(?=[A-Z])/).filter((part) => part !== '');
   const words = parts.every((part) => /^(?:[A-Za-z]+\d{0,2}|\d{1,4})$/.test(part));
   return words && value.length / parts.length >= NAME_PART_CHARS;
 };
 
-/** Drawn at random, as far as a text shows it. */
-const looksDrawn = (value: string): boolean =>
+/** Returns whether a value looks random. */
+const looksRandom = (value: string): boolean =>
   value.length >= SECRET_CHARS &&
   !STANDS_FOR_ONE.test(value) &&
   /\d/.test(value) &&
@@ -68,7 +66,7 @@ const looksDrawn = (value: string): boolean =>
   !isName(value) &&
   bits(value) >= LEAST_BITS;
 
-/** In a URL nothing but a password can stand there: words are left, as `postgres` or `secret1`. */
+/** Returns whether the password in a URL is a secret. Simple words such as `postgres` or `secret1` are none. */
 const isPassword = (value: string): boolean =>
   !STANDS_FOR_ONE.test(value) && !/^[A-Z]?(?:[a-z]*|[A-Z]*)\d{0,4}$/.test(value);
 
@@ -79,21 +77,27 @@ const bits = (value: string): number =>
     0,
   );
 
-/** Each once. */
+/** Returns the secrets of a text, each once. */
 export async function findSecrets(text: string): Promise<readonly Secret[]> {
   const found = new Map<string, Secret>();
   const add = (...lines: readonly string[]): void => void found.set(lines.join('\n'), lines);
-  for (const token of tokensIn(text)) add(token);
-  for (const [, value = ''] of text.matchAll(WEBHOOK)) add(value);
-  for (const [, value = ''] of text.matchAll(URL_PASSWORD)) if (isPassword(value)) add(value);
+  for (const value of [...tokensIn(text), ...valuesIn(text, WEBHOOK)]) add(value);
+  for (const value of valuesIn(text, URL_PASSWORD).filter(isPassword)) add(value);
   for (const rule of [BOT, URL_USER, BEARER])
-    for (const [, value = ''] of text.matchAll(rule)) if (looksDrawn(value)) add(value);
-  for (const [, quote = '', quoted = '', bare = '', next = ''] of text.matchAll(ASSIGNED))
-    if (isAssigned(quoted + bare, quote, next)) add(quoted + bare);
+    for (const value of valuesIn(text, rule).filter(looksRandom)) add(value);
+  for (const value of assignedValues(text)) add(value);
   for (const [, block = ''] of text.matchAll(PRIVATE_KEY)) addKey(block, add);
   for (const value of await presetFinds(text)) add(value);
   return [...found.values()];
 }
+
+const valuesIn = (text: string, rule: RegExp): readonly string[] =>
+  [...text.matchAll(rule)].map(([, value = '']) => value);
+
+const assignedValues = (text: string): readonly string[] =>
+  [...text.matchAll(ASSIGNED)].flatMap(([, quote = '', quoted = '', bare = '', next = '']) =>
+    isAssigned(quoted + bare, quote, next) ? [quoted + bare] : [],
+  );
 
 /**
  * Returns a text, or a value of JSON, with `(secret)` for what is recognized, and for known values in whatever notation. Each of its texts is
@@ -116,21 +120,25 @@ export const hideSecrets = async <T>(
   return inEach((text) => values.hide(text, '(secret)'));
 };
 
-/** Quoted to its end, or bare to the end of a line, a list, an element, or one of several parameters. */
+/**
+ * Returns whether an assigned value is a secret: it looks random, and is quoted to its end, or bare to the end of a line, a list, an element, or
+ * one of several parameters.
+ */
 const isAssigned = (value: string, quote: string, next: string): boolean =>
-  looksDrawn(value) &&
+  looksRandom(value) &&
   (quote === ''
     ? value.length >= BARE_CHARS && /^(?:[\s,;"'<)&]|\\.+)?$/.test(next)
     : next.endsWith(quote.slice(-1)) &&
       (value.length <= ODD_CHARS || /^[\w+/=.:~-]+$/.test(value)));
 
+/** Adds the lines of a private key. */
 const addKey = (block: string, add: (...lines: readonly string[]) => void): void => {
-  // Above the key there may be headers, `DEK-Info: …`.
+  // Headers such as `DEK-Info: …` may precede the key.
   const body = block.replace(/(?<![A-Za-z-])[A-Za-z-]+: [^\n\\]*/g, '');
   const lines = body
     .split(LINE_ENDS)
     .filter((line) => line.length >= LINE_CHARS && /^[A-Za-z\d+/]+=*$/.test(line));
-  if (lines.join('').length >= KEY_CHARS && lines.some((line) => looksDrawn(line))) add(...lines);
+  if (lines.join('').length >= KEY_CHARS && lines.some((line) => looksRandom(line))) add(...lines);
 };
 
 const presetFinds = async (content: string): Promise<readonly string[]> => {
@@ -157,7 +165,7 @@ const core = (value: string): readonly string[] => {
     : [secret];
 };
 
-/** Returns the values of the environment that could be secrets, by their names or by `env:` of a run: they may stand in files, too. */
+/** Returns the values of the environment that could be secrets, by their names or by `env:` of a run: files may have them also. */
 export const secretsOfEnvironment = (
   env: Environment,
   names: readonly string[] = [],
@@ -168,66 +176,3 @@ export const secretsOfEnvironment = (
         value.length >= SECRET_CHARS && isPassword(value) && !/^[./~]|:\/\/|\s/.test(value),
     )
     .map((value) => [value]);
-
-// Placeholders, which stand for secrets where these must not be seen.
-
-/** Finds what looks like a placeholder. In a file of yours it is hidden like a secret, so that each one in an answer is one of Emend's. */
-export const LIKE_PLACEHOLDER = /EMEND_SECRET_\w+/g;
-
-export const hidesSecret = (text: string): boolean => text.search(LIKE_PLACEHOLDER) !== -1;
-
-const anyOf = (texts: Iterable<string>): string =>
-  [...texts]
-    .sort((a, b) => b.length - a.length)
-    .map(literally)
-    .join('|');
-
-/** Values and their placeholders, one for each line of a secret. The same key gives the same ones. */
-export class Vault {
-  /** Line, or the same as JSON quotes it -> placeholder. */
-  private readonly shown = new Map<string, string>();
-  private readonly hidden = new Map<string, string>();
-  private readonly lines: RegExp;
-  private readonly placeholders: RegExp;
-
-  constructor(key: string, secrets: readonly Secret[]) {
-    for (const secret of secrets) {
-      const hash = createHmac('sha256', key)
-        .update(secret.join('\n'))
-        .digest('hex')
-        .slice(0, HASH_DIGITS);
-      secret.forEach((line, index) => {
-        if (this.shown.has(line)) return;
-        const placeholder = `EMEND_SECRET_${hash}_${index + 1}`;
-        this.shown.set(line, placeholder);
-        this.hidden.set(placeholder, line);
-      });
-    }
-    // Messages quote what files hold.
-    for (const [line, placeholder] of [...this.shown])
-      if (!this.shown.has(escaped(line))) this.shown.set(escaped(line), placeholder);
-    this.lines = new RegExp(anyOf(this.shown.keys()), 'g');
-    const known = this.hidden.size === 0 ? '' : `${anyOf(this.hidden.keys())}|`;
-    this.placeholders = new RegExp(known + LIKE_PLACEHOLDER.source, 'g');
-  }
-
-  mask(text: string): string {
-    return this.shown.size === 0
-      ? text
-      : text.replace(this.lines, (line) => this.shown.get(line) ?? line);
-  }
-
-  /** `isJson`: the placeholders stand in strings of JSON. `unknown`: what looks like one and is none of ours. */
-  restore(
-    answer: string,
-    isJson: boolean,
-  ): { readonly text: string; readonly unknown: readonly string[] } {
-    const unknown = new Set<string>();
-    const text = answer.replace(this.placeholders, (placeholder) => {
-      const line = this.hidden.get(placeholder);
-      if (line === undefined) unknown.add(placeholder);
-      return line === undefined ? placeholder : isJson ? escaped(line) : line;
-    });
-    return { text, unknown: [...unknown] };
-  }
-}

@@ -1,13 +1,13 @@
-/** OpenSSH signatures, as `ssh-keygen -Y` makes and checks them: by the agent, or by a key file without a passphrase. */
+/** Makes and checks OpenSSH signatures with `ssh-keygen -Y`, by the agent or by a key file without a passphrase. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import type { ProcessOutput } from './capture.js';
 import { captureOwn } from './own-program.js';
 import { withScratch } from './scratch.js';
-import { timeFor } from './turns.js';
+import { timeFor } from './time-limit.js';
 
-export const KEYGEN_MS = 60_000; // bound: One call of ssh-keygen: a key on a token waits for a touch.
+export const KEYGEN_MS = 60_000; // bound: Time of one call of ssh-keygen: a key on a token waits for a touch.
 const KEYGEN_OUTPUT_BYTES = 64 * 1024; // bound: A signature has at most some kilobytes.
 
 export type Verified = { readonly signer: string } | { readonly why: string };
@@ -22,7 +22,8 @@ const keygen = (args: readonly string[], input: string, dir: string): Promise<Pr
     kinds: ['remote'],
     more: { LC_ALL: 'C' },
   });
-const whyNot = ({ stderr, failure }: ProcessOutput): string =>
+/** Returns why a call failed, as clauses. */
+const failureOf = ({ stderr, failure }: ProcessOutput): string =>
   [
     failure?.replace(/[.]$/, '') ?? '',
     stderr.toString('utf8').slice(-500).trim().replace(/[.]$/, ''),
@@ -30,27 +31,39 @@ const whyNot = ({ stderr, failure }: ProcessOutput): string =>
     .filter((part) => part !== '')
     .join('; ');
 
-/** `key`: the path of a key, or a public key in words (`ssh-ed25519 AAAA…`, `key::…`) that the agent holds. Throws ProblemError `usage`. */
+/** Returns the public key that `key` has as text; null: `key` is the path of a file. */
+const literalKey = (key: string): string | null => {
+  if (key.startsWith('key::')) return key.slice(5);
+  return /^(ssh|ecdsa|sk)-\S+ /.test(key) ? key : null;
+};
+
+/**
+ * Returns the signature of a text. `key` is the path of a key, or a public key as text (`ssh-ed25519 AAAA…`, `key::…`) whose private key the
+ * agent has. Throws ProblemError `usage`.
+ */
 export const signText = (text: string, key: string, namespace: string): Promise<string> =>
   withScratch('sign', async (dir) => {
-    const literal = key.startsWith('key::')
-      ? key.slice(5)
-      : /^(ssh|ecdsa|sk)-\S+ /.test(key)
-        ? key
-        : null;
+    const literal = literalKey(key);
     const file = literal === null ? key : join(dir, 'key.pub');
     if (literal !== null) await writeFile(file, `${literal}\n`);
     const byAgent = literal === null ? [] : ['-U'];
-    const made = await keygen(['-Y', 'sign', '-n', namespace, '-f', file, ...byAgent], text, dir);
-    if (made.code === 0) return made.stdout.toString('utf8');
+    const signing = await keygen(
+      ['-Y', 'sign', '-n', namespace, '-f', file, ...byAgent],
+      text,
+      dir,
+    );
+    if (signing.code === 0) return signing.stdout.toString('utf8');
     return fail(
       'usage',
-      `The decision could not be signed with ${key}: ${whyNot(made)}.`,
+      `The decision could not be signed with ${key}: ${failureOf(signing)}.`,
       'Load the key into the agent (`ssh-add`), or set another: git config user.signingkey PATH.',
     );
   });
 
-/** `signers`: an OpenSSH `allowed_signers` file. Who of it signed `text`, now allowed to, in this namespace. */
+/**
+ * Returns who signed `text` in this namespace, if that signer is allowed to now. `signers` is the text of an OpenSSH `allowed_signers` file.
+ * `why` is a clause that completes "the signature does not count: …".
+ */
 export const verifyText = (
   text: string,
   signature: string,
@@ -58,16 +71,28 @@ export const verifyText = (
   namespace: string,
 ): Promise<Verified> =>
   withScratch('sign', async (dir) => {
-    const [allowed, signed] = [join(dir, 'allowed_signers'), join(dir, 'signature')];
+    const allowed = join(dir, 'allowed_signers');
+    const signed = join(dir, 'signature');
     await writeFile(allowed, signers);
     await writeFile(signed, signature);
     const found = await keygen(['-Y', 'find-principals', '-s', signed, '-f', allowed], '', dir);
     const signer = found.stdout.toString('utf8').split('\n')[0] ?? '';
     if (found.code !== 0 || signer === '')
-      return { why: `its key does not belong to an approver: ${whyNot(found)}` };
-    const said = ['-Y', 'verify', '-f', allowed, '-I', signer, '-n', namespace, '-s', signed];
-    const checked = await keygen(said, text, dir);
+      return { why: `its key does not belong to an approver: ${failureOf(found)}` };
+    const verification = [
+      '-Y',
+      'verify',
+      '-f',
+      allowed,
+      '-I',
+      signer,
+      '-n',
+      namespace,
+      '-s',
+      signed,
+    ];
+    const checked = await keygen(verification, text, dir);
     return checked.code === 0
       ? { signer }
-      : { why: `it is not ${signer}'s for this answer: ${whyNot(checked)}` };
+      : { why: `it is not ${signer}'s for this answer: ${failureOf(checked)}` };
   });

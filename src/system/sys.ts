@@ -1,6 +1,6 @@
 /**
- * The system calls that everything durable goes through: few, thin and named, so that one shim can count them, kill the process
- * before or after any of them, and make any of them fail. All throw Node's errno errors.
+ * Has the system calls that every durable write uses. They are few and thin, so that a test can count them, kill the process before or after any
+ * of them, and make any of them fail. All of them throw Node's errno errors.
  */
 import { constants, type BigIntStats } from 'node:fs';
 import { STORE_BOUNDS } from '../shared/bounds.js';
@@ -19,44 +19,47 @@ export interface FileStat {
   readonly changed_ns: bigint;
 }
 
-/** `bytes` is null where the path is no regular file, or one that is too large to be a target; symbolic links are never followed. */
+/** `bytes` is null if the path is no regular file, or is too large to be a target. Symbolic links are never followed. */
 interface FileRead {
   readonly stat: FileStat;
   readonly bytes: Uint8Array | null;
 }
 
-/** Leaves the sync of what is appended to the next append of the same file. A power cut before that may take it back. */
+/** Leaves the sync of the appended bytes to the next append to the same file. A power cut before that may lose them. */
 export type AppendSync = 'with_next_append';
 
 interface NewFile {
   /** Exact permission and special bits, whatever the umask. */
   readonly mode: number;
-  /** Taken over as far as we may: only root can give files away. */
+  /** Owner, set if this user may do so: only root can give files away. */
   readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
 export interface Sys {
-  /** Creates the file (EEXIST where the path is taken), writes all bytes, sets its mode last, fsyncs it. */
+  /** Creates the file (EEXIST if the path is taken), writes all bytes, sets its mode last, fsyncs it. */
   writeExclusive(path: string, bytes: Uint8Array, file: NewFile): Promise<void>;
-  /** As writeExclusive, with the bytes of another file. Until it is whole the copy has the mode 0600. */
+  /** Does the same as writeExclusive with the bytes of another file. The copy has the mode 0600 until it is complete. */
   copyExclusive(from: string, to: string, file: NewFile): Promise<void>;
-  /** One write with O_APPEND (creating the file 0600), then fsync unless `sync` says when. Returns the bytes written, which may be fewer on a full disk. */
+  /**
+   * Makes one write with O_APPEND, to a new file of mode 0600 if there is none, then fsyncs it unless `sync` is given. Returns the number of
+   * bytes written, which may be less on a full disk.
+   */
   append(path: string, bytes: Uint8Array, sync?: AppendSync): Promise<number>;
   rename(from: string, to: string): Promise<void>;
-  /** A second name for a file; EEXIST where the path is taken. Never follows symbolic links. */
+  /** Gives a file a second name; EEXIST if the path is taken. Never follows symbolic links. */
   link(existing: string, path: string): Promise<void>;
   unlink(path: string): Promise<void>;
-  /** Unlinks the name, then returns the bytes that the file had after that moment: what a writer with an open handle added is in it. */
+  /** Unlinks the name, then returns the bytes of the file, with those that a writer with an open handle added until then. */
   unlinkReading(path: string): Promise<Uint8Array>;
   mkdir(path: string, mode: number): Promise<void>;
   rmdir(path: string): Promise<void>;
   lstat(path: string): Promise<FileStat>;
   stat(path: string): Promise<FileStat>;
-  /** Whole file, following links. For our own files. */
+  /** Returns the whole file, following links. For our own files. */
   readFile(path: string): Promise<Uint8Array>;
-  /** The file's last byte; null where it is empty. */
+  /** Returns the file's last byte; null: the file is empty. */
   lastByte(path: string): Promise<number | null>;
-  /** Whole file without following a link at its end. For files of a workspace. */
+  /** Returns the whole file without following a link at the end of its path. For files of a workspace. */
   readEntry(path: string): Promise<FileRead>;
   readdir(path: string): Promise<readonly string[]>;
   readlink(path: string): Promise<string>;
@@ -65,7 +68,7 @@ export interface Sys {
   touch(path: string): Promise<void>;
   /** Opens the file for writing and leaves it as it is; never follows symbolic links. */
   openToWrite(path: string): Promise<void>;
-  /** Succeeds where we may write to the path (EACCES, EROFS otherwise). */
+  /** Succeeds if we may write to the path (EACCES, EROFS otherwise). */
   accessWrite(path: string): Promise<void>;
   /** Makes the bytes of a file of ours durable. */
   fsyncFile(path: string): Promise<void>;
@@ -73,24 +76,21 @@ export interface Sys {
   fsyncDir(path: string): Promise<void>;
 }
 
-/** The errno code of a system call's failure, or null for anything else. By shape: an error may come from another realm. */
+/** Returns the errno code of a failed system call; null for any other error. It looks at the shape: an error may come from another realm. */
 export const errnoOf = (error: unknown): string | null => {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
   return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : null;
 };
 
-/** Codes by which filesystems say that they have no hard links (or none for this file). */
+/** Codes by which file systems report that they have no hard links (or none for this file). */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK'];
 export const linksFail = (error: unknown): boolean => NO_LINKS.includes(errnoOf(error) ?? '');
 
-const kindOf = (stat: BigIntStats): FileStat['kind'] =>
-  stat.isFile()
-    ? 'file'
-    : stat.isDirectory()
-      ? 'directory'
-      : stat.isSymbolicLink()
-        ? 'symlink'
-        : 'other';
+const kindOf = (stat: BigIntStats): FileStat['kind'] => {
+  if (stat.isFile()) return 'file';
+  if (stat.isDirectory()) return 'directory';
+  return stat.isSymbolicLink() ? 'symlink' : 'other';
+};
 
 const toStat = (stat: BigIntStats): FileStat => ({
   kind: kindOf(stat),
@@ -102,20 +102,21 @@ const toStat = (stat: BigIntStats): FileStat => ({
   changed_ns: stat.ctimeNs,
 });
 
-const finishNew = async (made: number, file: NewFile): Promise<void> => {
+/** Sets owner and mode of a new file, and makes its bytes durable. */
+const finishNew = async (fd: number, file: NewFile): Promise<void> => {
   let { mode } = file;
   if (file.owner !== undefined) {
     const { uid, gid } = file.owner;
     // Without the right to give files away the file is ours; its bytes and permissions matter more than its owner.
-    await fs.fchown(made, uid, gid).catch((error: unknown) => {
+    await fs.fchown(fd, uid, gid).catch((error: unknown) => {
       if (!['EPERM', 'EINVAL', 'ENOTSUP', 'ENOSYS'].includes(errnoOf(error) ?? '')) throw error;
-      // Set-user-id means something else with another owner.
+      // Set-user-id would give the rights of another owner.
       mode &= 0o777;
     });
   }
-  // After the owner: changing it clears the special bits.
-  await fs.fchmod(made, mode);
-  await fs.fsync(made);
+  // The mode comes after the owner: a change of the owner clears the special bits.
+  await fs.fchmod(fd, mode);
+  await fs.fsync(fd);
 };
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -123,9 +124,9 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export const realSys: Sys = {
   writeExclusive: (path, bytes, file) =>
-    fs.withFile(path, CREATE, 0o600, async (made) => {
-      await fs.writeAll(made, bytes);
-      await finishNew(made, file);
+    fs.withFile(path, CREATE, 0o600, async (fd) => {
+      await fs.writeAll(fd, bytes);
+      await finishNew(fd, file);
     }),
   copyExclusive: async (from, to, file) => {
     await realSys.writeExclusive(to, await fs.withFile(from, READ, 0, fs.readAll), file);
@@ -172,7 +173,7 @@ export const realSys: Sys = {
         return { stat, bytes: small ? await fs.readAll(file) : null };
       });
     } catch (error) {
-      // A link at the end (ELOOP, EMLINK on BSD) or a socket (ENXIO) cannot be opened; they are told by their kind.
+      // A link at the end (ELOOP, EMLINK on BSD) or a socket (ENXIO) cannot be opened. The caller sees its kind.
       if (!['ELOOP', 'EMLINK', 'ENXIO', 'EOPNOTSUPP'].includes(errnoOf(error) ?? '')) throw error;
       return { stat: await realSys.lstat(path), bytes: null };
     }
@@ -181,8 +182,8 @@ export const realSys: Sys = {
   readlink: (path) => fs.readlink(path),
   realpath: (path) => fs.realpath(path),
   touch: (path) => {
-    const now = Date.now() / 1000;
-    return fs.utimes(path, now, now);
+    const time_s = Date.now() / 1000;
+    return fs.utimes(path, time_s, time_s);
   },
   openToWrite: (path) =>
     fs.withFile(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0, () =>

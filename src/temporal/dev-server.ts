@@ -10,13 +10,8 @@ import { createServer } from 'node:net';
 import { fail } from '../shared/problems.js';
 import { shellWord } from '../shared/text.js';
 import type { TemporalCli } from './cli-binary.js';
-import {
-  isAlive,
-  ownProcess,
-  processOf,
-  type ProcessIdentity,
-  endProcess,
-} from '../system/process.js';
+import { endProcess } from '../system/end-process.js';
+import { isAlive, ownProcess, processOf, type ProcessIdentity } from '../system/process.js';
 import { signalGroup } from '../system/capture.js';
 import { ownEnvironment } from '../system/programs.js';
 import { listensAt } from '../system/listening.js';

@@ -7,7 +7,7 @@ import type { ConnectionLike } from '@temporalio/client';
 import { shownKey } from '../shared/ids.js';
 import { commandQueueOf } from '../shared/names.js';
 import { problem, type Problem } from '../shared/problems.js';
-import { together } from '../system/turns.js';
+import { together } from '../system/together.js';
 
 // bound: A worker tells the server this often that it lives (the SDK's default is a minute);
 export const WORKER_BEAT_MS = 2_000;

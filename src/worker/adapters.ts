@@ -4,8 +4,10 @@ import { createEditRunner, withPlanLog, type ActivityPorts } from '../activities
 import type { EndedRuns } from '../client/ended/runs.js';
 import { createCallJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
-import { hostId, type Machine } from '../stores/home.js';
-import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
+import { hostId } from '../stores/home.js';
+import type { Machine } from '../stores/hosts.js';
+import { guardHome } from '../stores/guard-home.js';
+import { openStores, storePaths, type Store } from '../stores/location.js';
 import type { CallJournal } from '../model/ports.js';
 import type { Timings } from '../shared/limits.js';
 import type { Stores } from '../stores/ports.js';

@@ -12,7 +12,7 @@ import { ourRuns, type Emend, type RunGateway } from '../client/types.js';
 import { groupBy } from '../shared/text.js';
 import { SEARCH_ATTRIBUTES, type Queues } from '../shared/names.js';
 import type { StepUsage } from '../shared/usage.js';
-import { together } from '../system/turns.js';
+import { together } from '../system/together.js';
 
 const RUNS_LOOK_MS = 15_000; // bound: Time between two looks at the runs, which is Prometheus' usual time between two scrapes.
 const WAITING_READ = 200; // bound: Runs that wait for a decision whose age is read at a look, newest first.

@@ -4,15 +4,8 @@ import type { Logger } from 'pino';
 import { queuesFor } from '../shared/names.js';
 import { fail } from '../shared/problems.js';
 import { shellWord } from '../shared/text.js';
-import {
-  homePaths,
-  hostId,
-  isNewHome,
-  knownHosts,
-  recordStart,
-  startOn,
-  type HostStart,
-} from '../stores/home.js';
+import { homePaths, hostId, isNewHome } from '../stores/home.js';
+import { knownHosts, recordStart, startOn, type HostStart } from '../stores/hosts.js';
 import { openStores, type Store } from '../stores/location.js';
 import { realSys } from '../system/sys.js';
 import { build } from '../system/version.js';

@@ -3,7 +3,7 @@
  * secrets in every file, and answers that hold their placeholders.
  */
 import { describe, expect, test } from '@jest/globals';
-import { Vault } from '../../src/system/secrets.js';
+import { Vault } from '../../src/system/vault.js';
 import { DIALECTS as DIALECT_OF } from '../../src/edits/dialects/index.js';
 import { findMarker } from '../../src/edits/marker.js';
 import { applyAnswer } from '../../src/edits/apply-answer.js';

@@ -1,4 +1,4 @@
-/** What is durable before what (docs/durability.md): names and bytes that a power cut could still take back, at the moments that count. */
+/** Tests the order of durable writes (docs/durability.md): which names and bytes a power cut could still take back at the moments that count. */
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,8 +24,9 @@ const journalOf = (dir: string, options: Omit<Parameters<typeof createCallJourna
   });
 
 /**
- * `open`: what was made, renamed or written below `dir` and not synced since, by its path there. `cut`: a power cut, which takes back each
- * of that or not, and bytes from somewhere on, as `random` says; of a copy of `dir` where there is one. The process is of another boot.
+ * Watches the system calls below `dir`. `open` has the paths that were made, renamed or written and not synced since. `cut` is a power cut: it
+ * takes back each of these changes or not, and bytes from some place on, as `random` decides, in a copy of `dir` if there is one. The process
+ * is then of another boot.
  */
 const watched = (
   dir: string,
@@ -34,26 +35,26 @@ const watched = (
   const names = new Set<string>();
   /** The durable name that a rename took. */
   const before = new Map<string, string>();
-  /** How much of a file is durable. */
+  /** Number of durable bytes of each file. */
   const bytes = new Map<string, number>();
   const lengthOf = (path: string): Promise<number> =>
     realSys.lstat(path).then(
       ({ size }) => size,
       () => 0,
     );
-  const made = async (path: string, work: Promise<void>): Promise<void> => {
+  const noteName = async (path: string, work: Promise<void>): Promise<void> => {
     await work;
     names.add(path);
   };
   const moved = async (from: string, to: string, work: Promise<void>): Promise<void> => {
-    await made(to, work);
+    await noteName(to, work);
     const durable = bytes.get(from);
     if (durable !== undefined) bytes.set(to, durable);
   };
   const sys: Sys = {
     ...realSys,
     writeExclusive: (path, content, file) =>
-      made(path, realSys.writeExclusive(path, content, file)),
+      noteName(path, realSys.writeExclusive(path, content, file)),
     append: async (path, content, sync) => {
       const before = await lengthOf(path);
       const isNew = await realSys.lstat(path).then(
@@ -67,7 +68,7 @@ const watched = (
       return written;
     },
     link: (from, to) => moved(from, to, realSys.link(from, to)),
-    mkdir: (path, mode) => made(path, realSys.mkdir(path, mode)),
+    mkdir: (path, mode) => noteName(path, realSys.mkdir(path, mode)),
     rename: async (from, to) => {
       await seen('rename', from);
       await moved(from, to, realSys.rename(from, to));
@@ -97,26 +98,26 @@ const watched = (
       .filter((path) => path.startsWith(`${dir}/`))
       .map((path) => path.slice(dir.length + 1));
   const cut = (random: () => number, copy = dir): void => {
-    const at = (path: string): string => join(copy, relative(dir, path));
+    const copyOf = (path: string): string => join(copy, relative(dir, path));
     for (const [path, durable] of bytes) {
       if (!path.startsWith(`${dir}/`) || random() < 0.3) continue;
-      const whole = readFileSync(at(path));
+      const whole = readFileSync(copyOf(path));
       const from = durable + Math.floor(random() * (whole.length - durable));
       const lost = random() < 0.5 ? whole.subarray(0, from) : Buffer.from(whole).fill(0, from);
-      rmSync(at(path));
-      writeFileSync(at(path), lost, { mode: 0o600 });
+      rmSync(copyOf(path));
+      writeFileSync(copyOf(path), lost, { mode: 0o600 });
     }
     for (const path of names)
       if (path.startsWith(`${dir}/`) && random() < 0.7) {
         const old = before.get(path);
-        if (old === undefined) rmSync(at(path), { recursive: true, force: true });
-        else renameSync(at(path), at(old));
+        if (old === undefined) rmSync(copyOf(path), { recursive: true, force: true });
+        else renameSync(copyOf(path), copyOf(old));
       }
   };
   return { sys, open, cut };
 };
 
-test('a call and the claim of it are durable before it is sent, its answer before it is told', async () => {
+test('a call and the claim of it are durable before it is sent, its answer before it is reported', async () => {
   await withDir((dir) =>
     withRehearsal([rule('the answer')], async ({ url }) => {
       const { sys, open } = watched(dir);
@@ -148,7 +149,7 @@ const isTarget = (path: string): boolean => path.endsWith('/a.txt');
 /** Marks of open transactions count only in the boot in which they were made: no power cut takes one that counts. */
 const isNoMark = (path: string): boolean => !path.startsWith('home/index/transactions/');
 
-test('plan and verdict are durable before a file is touched, the outcome before it is told', async () => {
+test('plan and verdict are durable before a file is touched, the outcome before it is reported', async () => {
   const scene = await makeScene([{ path: 'a.txt', before: 'one\n', after: 'two\n' }]);
   const touched: string[][] = [];
   const { sys, open } = watched(scene.root, (call, path) => {
@@ -163,7 +164,7 @@ test('plan and verdict are durable before a file is touched, the outcome before 
 test('what an activity begins with is seen at once, and durable with what it ends with', async () => {
   await withDir(async (dir) => {
     const { sys, open } = watched(dir);
-    // As a worker has it.
+    // A worker has such a home.
     const archive = withPlanLog(createArchive({ dir, sys }), join(dir, 'plan.log'));
     const stepKey = '0123456789abcdef0123456789abcdef';
     const entry = (id: string) =>
@@ -195,7 +196,7 @@ test('a blob that is there is durable once it is named, whoever made it', async 
 });
 
 test('a record that another process made is durable with all that leads to it, also if one of the syncs fails first', async () => {
-  const synced = (at: number): Promise<boolean> =>
+  const synced = (call: number): Promise<boolean> =>
     withDir(async (dir) => {
       const { sys: plain, open } = watched(dir);
       for (const name of ['records', 'records/steps', 'records/steps/x'])
@@ -203,21 +204,26 @@ test('a record that another process made is durable with all that leads to it, a
       const bytes = new TextEncoder().encode(linesOf([{ value: 1 }]));
       await plain.writeExclusive(join(dir, 'records/steps/x/a.json'), bytes, { mode: 0o600 });
       const only = ['fsyncFile', 'fsyncDir'] as const;
-      const { sys, fired } = shimSys(plain, { at, when: 'before', only, fault: { errno: 'EIO' } });
+      const { sys, fired } = shimSys(plain, {
+        at: call,
+        when: 'before',
+        only,
+        fault: { errno: 'EIO' },
+      });
       const records = createRecordStore({ dir: join(dir, 'records'), sys });
       const put = () => records.putIfAbsent('steps/x/a', { value: 2 });
       expect(await put().catch(put)).toEqual({ value: { value: 1 }, created: false });
-      expect([at, open()]).toEqual([at, []]);
+      expect([call, open()]).toEqual([call, []]);
       return fired();
     });
-  for (let at = 1; await synced(at); at++);
+  for (let call = 1; await synced(call); call++);
 });
 
 describe('a power cut takes back what was not synced, and nothing that was reported', () => {
   const SEEDS = drawn(2, 100);
   const ALL_LOST = () => 0.5;
   const UNTOLD = { value: 'x'.repeat(5000) };
-  /** A put of a file in a directory that is there makes at least so many calls. */
+  /** Least number of calls of a put of a file in an existing directory. */
   const CALLS_OF_A_PUT = 5;
   const text = (words: string) => new TextEncoder().encode(words);
   const stepKey = '0123456789abcdef0123456789abcdef';
@@ -229,13 +235,13 @@ describe('a power cut takes back what was not synced, and nothing that was repor
     archive: createArchive({ dir: join(home, 'archive'), sys }),
   });
 
-  test('blobs, records and archives, in any subset; what nobody was told of is whole or gone', async () => {
+  test('blobs, records and archives, in any subset; what nobody was reported of is whole or gone', async () => {
     for (let seed = 1; seed <= SEEDS; seed++)
       await withDir(async (home) => {
         const random = randomFrom(seed);
         const { sys, cut } = watched(home);
         const { blobs, records, archive } = storesOf(home, sys);
-        const told: string[] = [];
+        const reported: string[] = [];
         const write = async (n: number) => {
           await archive.append(stepKey, [entry(`begin-${n}`)], 'with_next_append');
           const ref = await blobs.put(text(`blob ${n} ${'x'.repeat(Math.floor(random() * 9000))}`));
@@ -245,16 +251,16 @@ describe('a power cut takes back what was not synced, and nothing that was repor
         };
         for (let n = 0; n < 6; n++) {
           await write(n);
-          told.push(String(n));
+          reported.push(String(n));
         }
         await archive.append(stepKey, [entry('begin-7')], 'with_next_append');
         // The power goes at a call of these two, before anything is reported.
         const fault = () => new Promise<void>(() => undefined);
         const stopped = async (act: (sys: Sys) => Promise<unknown>): Promise<void> => {
-          const at = 1 + Math.floor(random() * CALLS_OF_A_PUT);
+          const call = 1 + Math.floor(random() * CALLS_OF_A_PUT);
           const when = random() < 0.5 ? 'before' : 'after';
-          const shim = shimSys(sys, { at, when, fault, onwards: true });
-          // Without power no later call is made, and nothing hears what a call under way answers.
+          const shim = shimSys(sys, { at: call, when, fault, onwards: true });
+          // Without power no later call is made, and no one gets the result of a call in progress.
           act(shim.sys).catch(() => undefined);
           while (!shim.fired()) await sleep(1);
         };
@@ -266,7 +272,7 @@ describe('a power cut takes back what was not synced, and nothing that was repor
 
         const after = storesOf(home);
         const ids = (await after.archive.read(stepKey)).map(({ id }) => id);
-        for (const n of told) {
+        for (const n of reported) {
           expect(ids).toEqual(expect.arrayContaining([`begin-${n}`, `end-${n}`]));
           const record = (await after.records.get<{ ref: BlobRef; large: BlobRef }>(
             `steps/${stepKey}/r-${n}`,
@@ -331,7 +337,7 @@ describe('a power cut takes back what was not synced, and nothing that was repor
   });
 
   test('what was reported, though any call of the writer fails, and its next write', async () => {
-    const fails = (when: 'before' | 'after', at: number): Promise<boolean> =>
+    const fails = (when: 'before' | 'after', call: number): Promise<boolean> =>
       withDir(async (home) => {
         const { sys: plain, cut } = watched(home);
         const only = [
@@ -343,7 +349,7 @@ describe('a power cut takes back what was not synced, and nothing that was repor
           'fsyncDir',
           'unlink',
         ] as const;
-        const { sys, fired } = shimSys(plain, { at, when, only, fault: { errno: 'EIO' } });
+        const { sys, fired } = shimSys(plain, { at: call, when, only, fault: { errno: 'EIO' } });
         const { records, archive } = storesOf(home, sys);
         const write = async (key: string) => {
           await records.putIfAbsent(key, { key });
@@ -355,11 +361,12 @@ describe('a power cut takes back what was not synced, and nothing that was repor
         cut(ALL_LOST);
         const after = storesOf(home);
         const ids = (await after.archive.read(stepKey)).map(({ id }) => id);
-        expect([when, at, ids]).toEqual([when, at, expect.arrayContaining(['a', 'b'])]);
+        expect([when, call, ids]).toEqual([when, call, expect.arrayContaining(['a', 'b'])]);
         for (const key of ['a', 'b']) expect(await after.records.get(key)).toEqual({ key });
         return happened;
       });
-    for (const when of ['before', 'after'] as const) for (let at = 1; await fails(when, at); at++);
+    for (const when of ['before', 'after'] as const)
+      for (let call = 1; await fails(when, call); call++);
   });
 
   test('an archive whose first line a full disk tore', async () => {
@@ -406,7 +413,7 @@ describe('a power cut takes back what was not synced, and nothing that was repor
           };
           const again = journalOf(home, { model: never, ...options });
           expect(await again.ask(askFor())).toMatchObject({ ...first, recorded: true });
-          // Of the one that was on its way it is known that it may be paid for.
+          // The record shows that the call in progress may be paid for.
           const lost = journalOf(asSent, { model: never, ...options });
           expect(await lost.ask({ ...askFor(), maxUnknownCalls: 1 })).toMatchObject({
             outcome: 'call_lost',

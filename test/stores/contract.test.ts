@@ -1,4 +1,4 @@
-/** The contract of the stores over a home, opened by several of its processes; over a bucket, by several hosts: s3.test.ts. */
+/** Tests the contract of the stores with a home that several processes open. s3.test.ts does so with a bucket and several hosts. */
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What every adapter of the stores keeps to. `open` opens one store again, as another host (of a bucket) or process (of a home). */
+/** The contract of every adapter of the stores. `open` opens one store again, as another host (of a bucket) or process (of a home). */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createCallJournal } from '../../src/model/journal/index.js';
@@ -12,31 +12,35 @@ import { askFor, eventually, keyParts, modelAt, rule, withRehearsal } from '../m
 
 export interface OpenStore {
   open(host: string): Promise<Stores>;
-  /** Writes bytes where the store keeps the name (relative, as both adapters name it), past the adapter. */
+  /** Writes bytes without the adapter at the place where the store keeps a name, which is relative and the same for both adapters. */
   plant(name: string, bytes: Uint8Array): Promise<void>;
 }
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 const fresh = (): string => randomBytes(16).toString('hex');
-const entry = (id: string, at = '2026-01-01T00:00:00.000Z', data: unknown = id): ArchiveEntry => ({
+const entry = (
+  id: string,
+  time = '2026-01-01T00:00:00.000Z',
+  data: unknown = id,
+): ArchiveEntry => ({
   id,
-  at,
+  at: time,
   kind: 'event',
   data,
 });
 const problem = (code: string) =>
   expect.objectContaining({ problem: expect.objectContaining({ code }) });
 
-/** So many writers put their own number under each of so many keys at once. */
+/** Lets several writers put their own numbers under each of several keys at once. */
 const race = async (stores: readonly Stores[], keys: number): Promise<void> => {
   const names = Array.from({ length: keys }, () => `race/${fresh()}`);
-  const told = await Promise.all(
+  const results = await Promise.all(
     names.map((key) =>
       Promise.all(stores.map(({ records }, writer) => records.putIfAbsent(key, { writer }))),
     ),
   );
-  for (const [index, all] of told.entries()) {
+  for (const [index, all] of results.entries()) {
     const winners = all.flatMap(({ created }, writer) => (created ? [writer] : []));
     expect(winners).toHaveLength(1);
     expect(new Set(all.map(({ value }) => value.writer))).toEqual(new Set(winners));
@@ -44,7 +48,7 @@ const race = async (stores: readonly Stores[], keys: number): Promise<void> => {
   }
 };
 
-/** `store`: made before the first test runs. */
+/** Makes the tests. `store` is made before the first of them runs. */
 export const storeContract = (adapter: string, store: () => OpenStore): void => {
   const opened = (hosts = ['0a', '0b']) => Promise.all(hosts.map((host) => store().open(host)));
 
@@ -63,8 +67,8 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const [a] = await opened();
       const ref: BlobRef = `sha256:${fresh()}${fresh()}`;
       expect(await holds(a!.blobs, ref)).toBe(false);
-      for (const each of [ref, 'sha256:../../x' as BlobRef])
-        await expect(a!.blobs.get(each)).rejects.toEqual(problem('blob_lost'));
+      for (const reference of [ref, 'sha256:../../x' as BlobRef])
+        await expect(a!.blobs.get(reference)).rejects.toEqual(problem('blob_lost'));
     });
 
     test('one whose bytes are others is lost, and the right bytes take its place', async () => {
@@ -174,7 +178,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       expect(await b!.archive.find(start)).toEqual([]);
       for (const key of keys) {
         await a!.archive.append(key, [entry('1')]);
-        // The clocks of stores tell seconds apart.
+        // The clocks of stores distinguish seconds.
         await new Promise((resolve) => setTimeout(resolve, 1_100));
       }
       expect(await b!.archive.find(start)).toEqual([...keys].reverse());
@@ -251,7 +255,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       expect(await b!.calls.names(`${step}/${call}`)).toEqual(
         expect.arrayContaining(['attempt-1.json', 'call.json']),
       );
-      // The log alone tells of an attempt whose claim is lost.
+      // Only the log shows an attempt whose claim is lost.
       await a!.calls.begin(`${step}/${call}/attempt-2.events`, bytesOf('x\n'));
       expect(await new CallFiles(b!.calls, `${step}/${call}`).attempts()).toEqual([1, 2]);
       expect(await b!.calls.get(`${step}/${call}/call`)).toEqual({ n: 1 });
@@ -261,24 +265,24 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
   describe(`the call journal over ${adapter}`, () => {
     const journal = ({ calls }: Stores, url: string, callOwner_ms = 20_000) =>
       createCallJournal({ calls, model: modelAt(url), callOwner_ms });
-    const asked = (regeneration: number, stepKey: string) =>
+    const requestOf = (regeneration: number, stepKey: string) =>
       askFor({ key: { ...keyParts, stepKey, regeneration } });
 
     test('two hosts that want one answer pay for it once, and a third finds it recorded', async () => {
       const stores = await opened(['0a', '0b', '0c']);
       await withRehearsal([rule('the answer')], async ({ url, requests }) => {
         const step = fresh();
-        const two = stores.slice(0, 2).map((each) => journal(each, url).ask(asked(0, step)));
+        const two = stores.slice(0, 2).map((store) => journal(store, url).ask(requestOf(0, step)));
         const outcomes = await Promise.all(two);
         for (const outcome of outcomes)
           expect(outcome).toMatchObject({ outcome: 'answered', answer: { text: 'the answer' } });
-        expect(await journal(stores[2]!, url).ask(asked(0, step))).toMatchObject({
+        expect(await journal(stores[2]!, url).ask(requestOf(0, step))).toMatchObject({
           outcome: 'answered',
           recorded: true,
         });
         expect(requests()).toHaveLength(1);
         expect(
-          await stores[2]!.calls.get(`${step}/${callKey(asked(0, step).key)}/answer`),
+          await stores[2]!.calls.get(`${step}/${callKey(requestOf(0, step).key)}/answer`),
         ).toMatchObject({
           attempt: 1,
         });
@@ -289,10 +293,10 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const [a, b] = await opened();
       await withRehearsal([rule('the answer')], async ({ url, requests }) => {
         const step = fresh();
-        const call = `${step}/${callKey(asked(1, step).key)}`;
-        // As far as another host came: it sent the request, heard a word, and stood still.
-        await journal(a!, url).ask(asked(0, step));
-        const key = `${step}/${callKey(asked(0, step).key)}`;
+        const call = `${step}/${callKey(requestOf(1, step).key)}`;
+        // Another host sent the request, received a word, and stopped there.
+        await journal(a!, url).ask(requestOf(0, step));
+        const key = `${step}/${callKey(requestOf(0, step).key)}`;
         const other = (await a!.calls.get<{ readonly owner: { readonly process: object } }>(
           `${key}/attempt-1`,
         ))!;
@@ -311,13 +315,13 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
         const started = performance.now();
         let done = false;
         const taken = journal(b!, url, 2_000)
-          .ask(asked(1, step))
+          .ask(requestOf(1, step))
           .finally(() => (done = true));
         for (let n = 0; n < 3; n++) {
           await new Promise((resolve) => setTimeout(resolve, 500));
           await stream.append(bytesOf(`{"t":${n}}\n`));
         }
-        // It gave signs of life: nobody has taken it over.
+        // It gave signs of life, so no other host has taken it over.
         expect({ done, requests: requests().length }).toEqual({ done: false, requests: 1 });
         expect(await taken).toMatchObject({
           outcome: 'answered',
@@ -328,7 +332,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
         expect(requests()).toHaveLength(2);
 
         await stream.append(bytesOf('{"t":9,"e":{"type":"message_stop"}}\n'));
-        expect(await journal(a!, url).ask(asked(1, step))).toMatchObject({
+        expect(await journal(a!, url).ask(requestOf(1, step))).toMatchObject({
           answer: { text: 'the answer' },
           recorded: true,
         });
@@ -344,12 +348,14 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
         [rule('an answer of some length\n'.repeat(400), { fault })],
         async (rehearsal) => {
           const step = fresh();
-          const answer = journal(a!, rehearsal.url).ask(asked(0, step));
-          const key = `${step}/${callKey(asked(0, step).key)}/attempt-1.events`;
+          const answer = journal(a!, rehearsal.url).ask(requestOf(0, step));
+          const key = `${step}/${callKey(requestOf(0, step).key)}/attempt-1.events`;
           await eventually('events of a call that is held', async () =>
             textOf(await b!.calls.read(key)).includes('content_block_delta'),
           );
-          expect(await b!.calls.get(`${step}/${callKey(asked(0, step).key)}/answer`)).toBeNull();
+          expect(
+            await b!.calls.get(`${step}/${callKey(requestOf(0, step).key)}/answer`),
+          ).toBeNull();
           rehearsal.release();
           expect(await answer).toMatchObject({ outcome: 'answered' });
         },

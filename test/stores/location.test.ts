@@ -1,4 +1,4 @@
-/** Which store a home works with; of a bucket: s3.test.ts. */
+/** Tests which store a home uses. s3.test.ts has the tests of buckets. */
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,7 +72,7 @@ describe('a directory is no store', () => {
 });
 
 describe('a home on a network file system', () => {
-  /** The kernel's table of mounts, as it would be with these at the end. */
+  /** Returns the kernel's table of mounts with further mounts at its end. */
   const withMounts = (...lines: readonly string[]): Sys => ({
     ...realSys,
     readFile: async (path) =>

@@ -1,4 +1,4 @@
-/** `emend list` of 10,000 runs in a bucket, on a real SeaweedFS: what it asks for, and how long that takes. */
+/** Counts the requests and the time of `emend list` of 10,000 runs in a bucket of a real SeaweedFS. */
 import * as fs from 'node:fs';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { listRuns } from '../../src/client/runs/list.js';
@@ -9,7 +9,7 @@ import { startFaultyProxy, type FaultyProxy } from '../support/faulty-proxy.js';
 import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';
 import { describeIf, longOnly } from '../support/skipped.js';
 
-/** Of a process, so far, in ms: the kernel counts in hundredths of a second. */
+/** Returns the processor time of a process so far, in ms. The kernel counts hundredths of a second. */
 const cpuOf = (pid: number): number => {
   const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return 10 * (Number(fields[11]) + Number(fields[12]));
@@ -53,8 +53,11 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
     'each archive is read once; then a list asks for what is new and for the stamps of what it shows',
     async () => {
       const archive = createS3Archive(objects, 'home-');
-      for (let at = 1; at <= RUNS; at += AT_ONCE) {
-        const next = Array.from({ length: Math.min(AT_ONCE, RUNS + 1 - at) }, (_, n) => at + n);
+      for (let first = 1; first <= RUNS; first += AT_ONCE) {
+        const next = Array.from(
+          { length: Math.min(AT_ONCE, RUNS + 1 - first) },
+          (_, n) => first + n,
+        );
         await Promise.all(
           next.map((n) =>
             archive.append(keyOf(n), [
@@ -84,17 +87,17 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
       const requestsOf = async (what: string) => {
         const list = await timed(what, () => listRuns(emend));
         expect(list).toMatchObject({ left_off: RUNS - 50, runs: { length: 50 } });
-        // A try more after a time-out is no other request.
+        // A further try after a time-out is not another request.
         const seen = [...new Set(proxy.seen)];
-        const lists = seen.filter((each) => each.includes('list-type=2')).length;
+        const lists = seen.filter((request) => request.includes('list-type=2')).length;
         return { lists, others: seen.length - lists };
       };
       // Each archive is read once: its stamp, the list of its pieces, one piece. Names and announcements come in pages. The stamps of the 50
-      // runs that it shows are asked for again, which is the same request and so counted once.
+      // runs that it shows are requested again, which is the same request and so counted once.
       const pages = 2 * Math.ceil(RUNS / 1_000);
       const first = await requestsOf('the first emend list, which builds the index');
       expect(first).toEqual({ lists: 2 * RUNS + pages, others: RUNS });
-      // After 20 minutes no list asks for these announcements again.
+      // After 20 minutes no list requests these announcements again.
       for (const { key } of await objects.list(ANNOUNCEMENTS)) await objects.remove(key);
       const second = await requestsOf('emend list');
       expect(second).toEqual({ lists: 1 + 50, others: 0 });

@@ -1,4 +1,4 @@
-/** Stores in a bucket, on a real SeaweedFS: the contract of all stores, every fault that a network has, and what is set up wrongly. */
+/** Tests stores in a bucket of a real SeaweedFS: the contract of all stores, every fault of a network, and wrong settings. */
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,14 +6,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { findUnused, removeUnused } from '../../src/client/gc/index.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { homePaths, hostId, resolveHome } from '../../src/stores/home.js';
-import { guardHome, openStores, resolveStore, tryStore } from '../../src/stores/location.js';
-import {
-  objectsAt,
-  type Objects,
-  createS3Files,
-  ObjectLog,
-  readLog,
-} from '../../src/stores/s3/index.js';
+import { guardHome } from '../../src/stores/guard-home.js';
+import { openStores, resolveStore } from '../../src/stores/location.js';
+import { tryStore } from '../../src/stores/try-store.js';
+import { objectsAt, type Objects, createS3Files } from '../../src/stores/s3/index.js';
+import { ObjectLog, readLog } from '../../src/stores/s3/object-log.js';
 import { asidePath } from '../../src/stores/directory/blobs.js';
 import { TIMES } from '../../src/stores/s3/objects.js';
 import { fakeEmend, FakeServer } from '../client/fake.js';
@@ -37,18 +34,18 @@ const describeS3 = describeIf('path' in found, 'path' in found ? '' : found.why)
 let dir: string;
 let seaweed: Seaweed;
 let proxy: FaultyProxy;
-/** Where the bucket is reached through the proxy. */
+/** Variables by which the bucket is reached through the proxy. */
 let env: Readonly<Record<string, string>>;
 
 const AWS = /^(AWS|EMEND_STORE)/;
-const setEnv = (wanted: Readonly<Record<string, string>>): void => {
+const setEnv = (variables: Readonly<Record<string, string>>): void => {
   for (const name of Object.keys(process.env))
     if (AWS.test(name)) Reflect.deleteProperty(process.env, name);
-  // Asked for last, where nothing else has credentials, and slow where there is none.
+  // The SDK asks this service last for credentials, and waits long if it does not exist.
   Object.assign(process.env, {
     AWS_EC2_METADATA_DISABLED: 'true',
     AWS_CONFIG_FILE: '/dev/null',
-    ...wanted,
+    ...variables,
   });
   process.env.AWS_SHARED_CREDENTIALS_FILE = '/dev/null';
 };
@@ -73,10 +70,10 @@ const failure = async (work: Promise<unknown>): Promise<{ message: string; next:
   );
   if (!(error instanceof ProblemError)) throw error;
   expect(error.problem.code).toBe('store_unusable');
-  const said = { message: error.message, next: error.problem.next ?? '' };
+  const texts = { message: error.message, next: error.problem.next ?? '' };
   for (const secret of [env.AWS_ACCESS_KEY_ID ?? '', env.AWS_SECRET_ACCESS_KEY ?? ''])
-    expect(JSON.stringify(said)).not.toContain(secret);
-  return said;
+    expect(JSON.stringify(texts)).not.toContain(secret);
+  return texts;
 };
 
 describeS3('a store in a bucket', () => {
@@ -140,9 +137,9 @@ describeS3('a store in a bucket', () => {
       expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: true });
       expect(textOf(await objects().get(key))).toBe(textOf(bytes));
       expect(
-        proxy.seen.filter((each) => each.startsWith('PUT') && each.includes(`${key}?`)),
+        proxy.seen.filter((item) => item.startsWith('PUT') && item.includes(`${key}?`)),
       ).toHaveLength(2);
-      // Another's with the same bytes is another's.
+      // The same bytes of another writer are another put.
       expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: false });
     },
   );
@@ -191,7 +188,7 @@ describeS3('a store in a bucket', () => {
 
   test('an object that somebody else put there, without its hash, is not believed', async () => {
     const key = freshKey();
-    // As `aws s3 cp` makes them.
+    // `aws s3 cp` makes such objects, without a hash.
     proxy.fault = next({ status: 200, body: 'x' }, /^GET/, Infinity);
     expect((await failure(objects().get(key))).message).toMatch(
       /has no hash, so Emend did not write it\.$/,
@@ -206,7 +203,7 @@ describeS3('a store in a bucket', () => {
     proxy.fault = next('reply lost', /^PUT/);
     await log.append(bytesOf('3\n'));
     await log.append(bytesOf('4\n'));
-    expect((await objects().list(`${key}/`)).map((each) => each.key)).toEqual([
+    expect((await objects().list(`${key}/`)).map((item) => item.key)).toEqual([
       `${key}/000001`,
       `${key}/000002`,
     ]);
@@ -221,8 +218,8 @@ describeS3('a store in a bucket', () => {
   long('more objects than a page of a list has', async () => {
     const many = objects();
     const names = Array.from({ length: 1_050 }, (_, n) => `many/${String(n).padStart(4, '0')}/x`);
-    for (let at = 0; at < names.length; at += 50)
-      await Promise.all(names.slice(at, at + 50).map((key) => many.put(key, bytesOf('x'))));
+    for (let first = 0; first < names.length; first += 50)
+      await Promise.all(names.slice(first, first + 50).map((key) => many.put(key, bytesOf('x'))));
     expect((await many.list('many/')).map(({ key }) => key)).toEqual(names);
     expect(await many.names('many/')).toHaveLength(names.length);
   });
@@ -308,8 +305,8 @@ describeS3('a store in a bucket', () => {
   ];
   test.each(sampled('wrong settings', WRONG, 3))(
     'with %s the message says what to type',
-    async (_, at, fault, says, type) => {
-      setEnv(at());
+    async (_, variablesOf, fault, says, type) => {
+      setEnv(variablesOf());
       proxy.fault = () => fault;
       const { message, next: what } = await failure(
         objects().putIfAbsent(freshKey(), bytesOf('x')),
@@ -480,13 +477,13 @@ describeS3('a store in a bucket', () => {
       const name = (ref: string) =>
         stores.archive.append(key, [{ id: ref, at: '', kind: 'activity', data: { ref } }]);
       await name(named);
-      const held = async () =>
-        (await store.objects!.list('blobs/')).map((each) => each.key.replace(/.*\//, ''));
+      const blobNames = async () =>
+        (await store.objects!.list('blobs/')).map((item) => item.key.replace(/.*\//, ''));
       const hex = (ref: string): string => ref.slice('sha256:'.length);
       const wide = { olderThan_ms: -60_000 };
 
       expect((await removeUnused(emend, await findUnused(emend, wide))).files).toBe(2);
-      expect((await held()).sort()).toEqual(
+      expect((await blobNames()).sort()).toEqual(
         [hex(inner), hex(named), `${hex(late)}.GC`, `${hex(gone)}.GC`].sort(),
       );
       // Both can still be read; one is named now.
@@ -498,12 +495,12 @@ describeS3('a store in a bucket', () => {
       await name(late);
       const second = await findUnused(emend, wide);
       await removeUnused(emend, second);
-      expect((await held()).sort()).toEqual([hex(inner), hex(named), hex(late)].sort());
+      expect((await blobNames()).sort()).toEqual([hex(inner), hex(named), hex(late)].sort());
       await expect(stores.blobs.get(gone)).rejects.toMatchObject({
         problem: { code: 'blob_lost' },
       });
 
-      // One that was put again since it was found stays.
+      // A blob that was put again since it was found stays.
       const again = await put('put again');
       const third = await findUnused(emend, wide);
       expect(third.blobs).toHaveLength(1);
@@ -530,10 +527,10 @@ describeS3('a store in a bucket', () => {
     const found = await findUnused(emend, { olderThan_ms: -60_000, archivesOlderThan_ms: -60_000 });
     expect(found.steps).toMatchObject([{ stepKey: steps[0], archive: true }]);
     expect((await removeUnused(emend, found)).files).toBe(3);
-    const all = (await store.objects!.list('')).map((each) => each.key);
-    const left = all.filter((key) => !key.startsWith('changes/'));
-    expect(left).toHaveLength(4);
-    for (const each of left) expect(each).toMatch(/^store-id$|b{32}/);
+    const all = (await store.objects!.list('')).map((item) => item.key);
+    const stored = all.filter((key) => !key.startsWith('changes/'));
+    expect(stored).toHaveLength(4);
+    for (const key of stored) expect(key).toMatch(/^store-id$|b{32}/);
   });
 
   // ------------------------------------------------------------------------------------------------------------------- the doctor
@@ -546,16 +543,16 @@ describeS3('a store in a bucket', () => {
     expect(await tryStore(home, store)).toMatchObject({ slow: true });
   });
 
-  /** A service in memory that stores objects, but not as it was told to. */
+  /** Makes a service in memory that stores objects, but ignores the conditions of puts. */
   const careless = (
-    put: (held: Map<string, Asked>, asked: Asked) => number,
+    put: (stored: Map<string, Asked>, request: Asked) => number,
   ): FaultyProxy['fault'] => {
-    const held = new Map<string, Asked>();
-    return (asked) => {
-      const path = asked.url.replace(/\?.*/, '');
+    const stored = new Map<string, Asked>();
+    return (request) => {
+      const path = request.url.replace(/\?.*/, '');
       if (!path.includes('/records/')) return null;
-      if (asked.method === 'PUT') return { status: put(held, { ...asked, url: path }) };
-      const found = held.get(path);
+      if (request.method === 'PUT') return { status: put(stored, { ...request, url: path }) };
+      const found = stored.get(path);
       if (found === undefined)
         return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
       const meta = Object.entries(found.headers).filter(([name]) => name.startsWith('x-amz-meta-'));
@@ -569,7 +566,7 @@ describeS3('a store in a bucket', () => {
 
   long('one where all writers win is refused, and one where none does', async () => {
     const { home, store } = await storeAt('tried', 'tried');
-    proxy.fault = careless((held, asked) => (held.set(asked.url, asked), 200));
+    proxy.fault = careless((stored, request) => (stored.set(request.url, request), 200));
     const all = await failure(tryStore(home, store));
     expect(all.message).toMatch(
       /of 4 writers of one key at once, 4 won.*; exactly one must win\.$/,

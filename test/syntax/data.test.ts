@@ -1,4 +1,4 @@
-/** New errors of files that have a parser instead of a grammar, as the guard `syntax` reports them. */
+/** Tests new errors of files that have a parser instead of a grammar, as the guard `syntax` reports them. */
 import { describe, expect, test } from '@jest/globals';
 import { guardFindings } from '../../src/edits/guards/index.js';
 import { DATA_FILE_CHARS, YAML_FILE_CHARS } from '../../src/syntax/data/index.js';
@@ -12,7 +12,7 @@ const findings = (path: string, base: string | null, result: string) =>
   guardFindings([{ path, base: bytes(base), result: bytes(result) }], { syntax }).filter(
     ({ guard }) => guard === 'syntax',
   );
-/** `severity line` of each finding. */
+/** Returns `severity line` of each finding. */
 const found = (path: string, base: string | null, result: string): string[] =>
   findings(path, base, result).map(({ severity, lines }) =>
     `${severity} ${lines?.[0] ?? ''}`.trim(),

@@ -1,4 +1,4 @@
-/** What each language's row of src/syntax/languages.ts finds: every definition by name, kind and lines (1-based, inclusive). */
+/** Tests the row of each language in src/syntax/languages.ts: every definition by name, kind and lines (1-based, inclusive). */
 import { describe, expect, test } from '@jest/globals';
 import { LANGUAGES } from '../../src/syntax/languages.js';
 import { loadSyntax } from '../../src/syntax/load.js';
@@ -324,11 +324,11 @@ const SAMPLES: Readonly<Record<string, readonly [source: string, found: readonly
   'C#': [CSHARP, CSHARP_FOUND],
 };
 
-function moved(found: readonly string[], by: number): readonly string[] {
+function moved(found: readonly string[], offset: number): readonly string[] {
   return found.map((line) =>
     line
-      .replace(/(\d+)-(\d+)/, (_, a, b) => `${+a + by}-${+b + by}`)
-      .replace(/ends (\d+)/, (_, n) => `ends ${+n + by}`),
+      .replace(/(\d+)-(\d+)/, (_, a, b) => `${+a + offset}-${+b + offset}`)
+      .replace(/ends (\d+)/, (_, n) => `ends ${+n + offset}`),
   );
 }
 

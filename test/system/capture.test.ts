@@ -1,4 +1,4 @@
-/** Child processes and what they write, by real ones, started here and by a launcher. */
+/** Runs real child processes, started here and by a launcher, and reads what they write. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,8 +28,8 @@ const node = (script: string, more: Partial<ProcessCall> = {}) =>
     ...more,
   });
 
-describe.each(['this process', 'a launcher'])('started by %s', (by) => {
-  beforeAll(() => useLauncher(by === 'a launcher' ? pathToFileURL(launcher.path) : null));
+describe.each(['this process', 'a launcher'])('started by %s', (starter) => {
+  beforeAll(() => useLauncher(starter === 'a launcher' ? pathToFileURL(launcher.path) : null));
 
   test('bytes of both outputs, the exit code, the whole environment', async () => {
     const run = await node(
@@ -98,7 +98,7 @@ describe.each(['this process', 'a launcher'])('started by %s', (by) => {
   });
 });
 
-/** The launcher of this process: the parent of what it starts. */
+/** Returns the pid of this process's launcher: the parent of the processes that it starts. */
 const launcherPid = async (): Promise<number> =>
   Number((await node('process.stdout.write(String(process.ppid))')).stdout.toString());
 
@@ -117,13 +117,13 @@ describe('a launcher', () => {
     const pid = await launcherPid();
     const waits = node('setInterval(() => 0, 1000)');
     await node('');
-    const left = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
       .trim()
       .split(' ')
       .map(Number);
-    expect(left).toHaveLength(1);
+    expect(children).toHaveLength(1);
     process.kill(pid, 'SIGKILL');
-    for (const each of left) process.kill(each, 'SIGKILL');
+    for (const child of children) process.kill(child, 'SIGKILL');
     await expect(waits).rejects.toThrow('the process that starts others ended: SIGKILL');
     expect(await launcherPid()).not.toBe(pid);
   });

@@ -1,4 +1,4 @@
-/** Each kind of child process that Emend starts, by a program in its place that writes down which variables it was given. */
+/** Starts each kind of child process with a program in its place that writes down which variables it gets. */
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { fakeIo } from '../cli/io.js';
 
 let dir: string;
 const own = { ...process.env };
-const at = (...names: string[]): string => join(dir, ...names);
+const pathOf = (...names: string[]): string => join(dir, ...names);
 
 const ANY = [
   'PATH',
@@ -47,7 +47,7 @@ const REMOTE = [
 ];
 /** A person's own, or Emend's. */
 const STALLED = ['GIT_HTTP_LOW_SPEED_LIMIT', 'GIT_HTTP_LOW_SPEED_TIME'];
-/** What Emend itself says to each git: that nobody is there. */
+/** Variables by which Emend tells each git that nobody is at a terminal. */
 const SAID = [
   'GIT_TERMINAL_PROMPT',
   'GIT_ASKPASS',
@@ -56,7 +56,7 @@ const SAID = [
   'GIT_SEQUENCE_EDITOR',
   'GIT_PAGER',
 ];
-/** By which no git fetches what a partial clone lacks, or speaks in another way than Emend allows. */
+/** Variables by which no git fetches objects that a partial clone lacks, or uses a protocol that Emend does not allow. */
 const LIMITS = ['GIT_NO_LAZY_FETCH', 'GIT_ALLOW_PROTOCOL'];
 /** Emend's settings for git that another program calls. */
 const REPLACED = [
@@ -69,7 +69,7 @@ const REPLACED = [
 const GH = ['GH_TOKEN', 'GH_HOST', 'GITHUB_TOKEN', 'XDG_CONFIG_HOME'];
 const PIP = ['PIP_INDEX_URL', 'REQUESTS_CA_BUNDLE', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME'];
 const TERMINAL = ['EDITOR', 'VISUAL', 'PAGER', 'GIT_PAGER', 'GIT_EDITOR'];
-/** Nobody gets these, by whatever name a secret goes. */
+/** Variables that no child gets, in any spelling of a secret's name. */
 const NOBODY = [
   ...[
     'ANTHROPIC_API_KEY',
@@ -91,7 +91,7 @@ const NOBODY = [
   ...['GIT_DIR', 'GIT_INDEX_FILE', 'GIT_SSL_NO_VERIFY', 'BASH_ENV_X', 'TOKENIZER', 'USER'],
 ];
 
-/** A program of this name that writes its variables to `<name>-<what>.env`, `what` being the first argument without a dash. */
+/** Makes a program of this name that writes its variables to `<name>-<what>.env`. `what` is its first argument without a dash. */
 const program = (name: string, then: string): void => {
   const script = [
     '#!/bin/sh',
@@ -100,16 +100,16 @@ const program = (name: string, then: string): void => {
     '  if [ -n "$skip" ]; then skip=; continue; fi',
     '  case "$each" in -c) skip=1;; -*) ;; *) what=$each; break;; esac',
     'done',
-    `env -0 > "${at('seen')}/${name}-$what.env"`,
+    `env -0 > "${pathOf('seen')}/${name}-$what.env"`,
     then,
   ];
-  fs.writeFileSync(at('bin', name), `${script.join('\n')}\n`, { mode: 0o755 });
+  fs.writeFileSync(pathOf('bin', name), `${script.join('\n')}\n`, { mode: 0o755 });
 };
-/** What a shell sets by itself. */
+/** Variables that a shell sets by itself. */
 const OF_SHELLS = ['PWD', 'OLDPWD', 'SHLVL', '_'];
 const seen = (name: string): string[] =>
   fs
-    .readFileSync(at('seen', `${name}.env`), 'utf8')
+    .readFileSync(pathOf('seen', `${name}.env`), 'utf8')
     .split('\0')
     .flatMap((line) => (line === '' ? [] : [line.slice(0, line.indexOf('='))]))
     .filter((variable) => !OF_SHELLS.includes(variable))
@@ -118,15 +118,15 @@ const names = (...lists: (readonly string[])[]): string[] => [...new Set(lists.f
 
 beforeAll(() => {
   dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'emend-environment-')));
-  for (const each of ['bin', 'seen', 'home']) fs.mkdirSync(at(each));
-  execFileSync('git', ['init', '-q', at('repo')]);
+  for (const name of ['bin', 'seen', 'home']) fs.mkdirSync(pathOf(name));
+  execFileSync('git', ['init', '-q', pathOf('repo')]);
   const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   program('git', `case "$what" in push) exit 0;; *) exec ${realGit} "$@";; esac`);
   for (const name of ['gh', 'ssh-keygen', 'temporal', 'python3', 'pip3', 'pip', 'python'])
     program(name, 'exit 1');
   fs.writeFileSync(
-    at('repo', '.git', 'hooks', 'pre-commit'),
-    `#!/bin/sh\nenv -0 > "${at('seen')}/hook.env"\n`,
+    pathOf('repo', '.git', 'hooks', 'pre-commit'),
+    `#!/bin/sh\nenv -0 > "${pathOf('seen')}/hook.env"\n`,
     {
       mode: 0o755,
     },
@@ -135,15 +135,15 @@ beforeAll(() => {
   for (const name of names(ANY, GIT, REMOTE, GH, PIP, TERMINAL, NOBODY))
     process.env[name] = 'a-value';
   Object.assign(process.env, {
-    PATH: `${at('bin')}:${own.PATH ?? ''}`,
-    HOME: at('home'),
+    PATH: `${pathOf('bin')}:${own.PATH ?? ''}`,
+    HOME: pathOf('home'),
     TMPDIR: dir,
     CI: 'true',
     LC_ALL: 'C',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CEILING_DIRECTORIES: '/nowhere',
     GIT_DIR: '/nonexistent',
-    // Programs must be there.
+    // The programs must exist.
     GIT_SSH: 'ssh',
     GIT_SSH_COMMAND: 'ssh',
     GIT_CONFIG_COUNT: '1',
@@ -160,8 +160,8 @@ afterAll(() => {
 
 const command = (env: readonly string[]) =>
   createLocalRunner(process.env).run({
-    command: `env -0 > ${at('seen', 'command.env')}`,
-    cwd: at('repo'),
+    command: `env -0 > ${pathOf('seen', 'command.env')}`,
+    cwd: pathOf('repo'),
     env,
     timeout_s: 30,
     maxOutput_bytes: 1000,
@@ -170,10 +170,10 @@ const command = (env: readonly string[]) =>
   });
 const published = () =>
   publish(
-    fakeIo({ cwd: at('repo'), env: process.env }),
+    fakeIo({ cwd: pathOf('repo'), env: process.env }),
     { commit: '0'.repeat(40), verification: 'pass' } as unknown as StepResult,
     { branch: 'b', remote: 'origin', pullRequest: true },
-    { workspace: at('repo'), title: 't', run: 'r' },
+    { workspace: pathOf('repo'), title: 't', run: 'r' },
   ).catch(() => undefined);
 const failing = (promise: Promise<unknown>) => promise.catch(() => undefined);
 const group = { cwd: '.', timeout_s: 30, maxOutput_bytes: 1000 };
@@ -198,25 +198,25 @@ const ROWS: readonly (readonly [
   ],
   [
     'git that only looks',
-    () => git(['rev-parse', 'HEAD'], { cwd: at('repo') }),
+    () => git(['rev-parse', 'HEAD'], { cwd: pathOf('repo') }),
     'git-rev-parse',
     names(ANY, GIT, SETTINGS, SAID, LIMITS),
   ],
   [
     'git that signs',
-    () => git(['commit-tree', '-S', 'x'], { cwd: at('repo'), env: { GIT_AUTHOR_NAME: 'a' } }),
+    () => git(['commit-tree', '-S', 'x'], { cwd: pathOf('repo'), env: { GIT_AUTHOR_NAME: 'a' } }),
     'git-commit-tree',
     names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, LIMITS, ['GIT_AUTHOR_NAME']),
   ],
   [
     'git that may fetch',
-    () => gitGroup(['worktree', 'list'], { ...group, cwd: at('repo') }),
+    () => gitGroup(['worktree', 'list'], { ...group, cwd: pathOf('repo') }),
     'git-worktree',
     names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, LIMITS),
   ],
   [
     'git that asks a remote',
-    () => git(['ls-remote', 'origin'], { cwd: at('repo') }),
+    () => git(['ls-remote', 'origin'], { cwd: pathOf('repo') }),
     'git-ls-remote',
     names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, LIMITS),
   ],
@@ -229,13 +229,13 @@ const ROWS: readonly (readonly [
   ['gh', published, 'gh-pr', names(ANY, GIT, REMOTE, GH, LIMITS, REPLACED, ['GH_PROMPT_DISABLED'])],
   [
     'git, asked for an editor',
-    () => gitEditor(fakeIo({ cwd: at('repo'), env: process.env }), at('repo')),
+    () => gitEditor(fakeIo({ cwd: pathOf('repo'), env: process.env }), pathOf('repo')),
     'git-var',
     names(ANY, GIT, SETTINGS, TERMINAL, LIMITS),
   ],
   [
     'ssh-keygen, which signs',
-    () => failing(signText('text', at('key'), 'n')),
+    () => failing(signText('text', pathOf('key'), 'n')),
     'ssh-keygen-sign',
     names(ANY, REMOTE),
   ],
@@ -243,7 +243,7 @@ const ROWS: readonly (readonly [
     'the Temporal CLI',
     () =>
       failing(
-        findTemporalCli({ env: { ...process.env, EMEND_TEMPORAL_CLI: at('bin', 'temporal') } }),
+        findTemporalCli({ env: { ...process.env, EMEND_TEMPORAL_CLI: pathOf('bin', 'temporal') } }),
       ),
     'temporal-',
     names(ANY),
@@ -254,10 +254,10 @@ const ROWS: readonly (readonly [
     () =>
       failing(
         startDevServer({
-          home: at('home'),
-          cli: { path: at('bin', 'temporal'), version: '1.9.1', from: 'PATH' },
+          home: pathOf('home'),
+          cli: { path: pathOf('bin', 'temporal'), version: '1.9.1', from: 'PATH' },
           dbFile: null,
-          logFile: at('home', 'log'),
+          logFile: pathOf('home', 'log'),
         }),
       ),
     'temporal-server',
@@ -273,8 +273,8 @@ test.each(ROWS)('%s', async (_what, run, file, variables) => {
 test('a commit hook: what a command gets, and where git finds its configuration; no agent, no token', async () => {
   const settings = {
     box: null,
-    root: at('repo'),
-    dir: at('repo', '.git'),
+    root: pathOf('repo'),
+    dir: pathOf('repo', '.git'),
     files: [],
     timeout_s: 30,
     env: ['DATABASE_URL'],
@@ -287,7 +287,7 @@ test('a commit hook: what a command gets, and where git finds its configuration;
 });
 
 test('F3: the output of a failing hook holds no value of a variable that `env` lists', async () => {
-  const hook = at('repo', '.git', 'hooks', 'pre-commit');
+  const hook = pathOf('repo', '.git', 'hooks', 'pre-commit');
   const passing = fs.readFileSync(hook);
   const usual = process.env.DATABASE_URL;
   fs.writeFileSync(hook, '#!/bin/sh\necho "at $DATABASE_URL"; exit 1\n');
@@ -295,8 +295,8 @@ test('F3: the output of a failing hook holds no value of a variable that `env` l
   try {
     const settings = {
       box: null,
-      root: at('repo'),
-      dir: at('repo', '.git'),
+      root: pathOf('repo'),
+      dir: pathOf('repo', '.git'),
       files: [],
       timeout_s: 30,
     };

@@ -1,4 +1,4 @@
-/** Calls on files are made at once, and the event loop goes on all the same. */
+/** Calls on files are made at once, and the event loop still turns. */
 import { execFileSync, spawn } from 'node:child_process';
 import { constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,19 +22,19 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-/** Whether a call ends without the event loop: what the thread pool did is told in a later turn of it. */
+/** Returns whether a call ends without the event loop. The result of the thread pool arrives in a later turn of it. */
 const atOnce = async (call: () => Promise<unknown>): Promise<boolean> => {
   await turn();
   const ended = { sooner: false };
-  const made = call().finally(() => (ended.sooner = true));
+  const result = call().finally(() => (ended.sooner = true));
   for (let ticks = 0; ticks < 100; ticks++) await Promise.resolve();
   const { sooner } = ended;
-  await made;
+  await result;
   return sooner;
 };
 const TRIES = 100;
 const PAUSE_MS = 50;
-/** On a busy machine a call may take long for no reason of its own, and those after it are the pool's for a second. */
+/** Repeats a check: on a busy machine a call may take long by chance, and the pool makes the calls of the next second. */
 const sometime = async (call: () => Promise<unknown>): Promise<boolean> => {
   for (let n = 0; n < TRIES; n++) {
     if (await atOnce(call)) return true;
@@ -73,8 +73,8 @@ test('many bytes, directories and every sync are for the pool', async () => {
   expect(await never(() => opened(file(600_000), constants.O_RDONLY, readAll))).toBe(true);
   expect(await never(() => readFile(file(600_000)))).toBe(true);
   const writing = (bytes: number) => () =>
-    opened(join(dir, 'new'), constants.O_WRONLY | constants.O_CREAT, (made) =>
-      writeAll(made, Buffer.alloc(bytes)),
+    opened(join(dir, 'new'), constants.O_WRONLY | constants.O_CREAT, (fd) =>
+      writeAll(fd, Buffer.alloc(bytes)),
     );
   expect(await never(writing(600_000))).toBe(true);
   expect(await sometime(writing(6))).toBe(true);
@@ -84,7 +84,7 @@ test('many bytes, directories and every sync are for the pool', async () => {
 
 test.each([
   ['many files', 20_000, () => undefined],
-  // What is done with each counts, too: a thousand manifests are read and parsed.
+  // The work between the calls counts also: a thousand manifests are read and parsed.
   [
     'some files, and works with each',
     100,
@@ -116,7 +116,7 @@ test('after a call that took long the pool does the work for a while', async () 
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   await turn();
-  // It opens when somebody reads: as slow as a disk that must start first.
+  // The open call returns when a reader opens the pipe: as slow as a disk that must start first.
   await opened(pipe, constants.O_WRONLY, () => Promise.resolve());
   expect(await atOnce(() => lstat(pipe))).toBe(false);
   expect(await sometime(() => lstat(pipe))).toBe(true);

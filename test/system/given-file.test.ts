@@ -1,4 +1,4 @@
-/** What stands where a file should be: a named pipe, a socket, a device, a directory, too many bytes. Nothing waits for it. */
+/** A named pipe, a socket, a device, a directory or too many bytes are in the place of a file. Nothing waits for them. */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -40,17 +40,17 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-const at = (path: string): string => {
+const pathOf = (path: string): string => {
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   return join(dir, path);
 };
 const pipe = (path: string): string => {
-  execFileSync('mkfifo', [at(path)]);
+  execFileSync('mkfifo', [pathOf(path)]);
   return join(dir, path);
 };
 
-/** What it comes to within a moment; a pipe that somebody waits for is opened, so that the waiting ends with the test. */
-const said = async (work: () => unknown, pipes: readonly string[]): Promise<string> => {
+/** Returns the result or the error of `work`, or that it waits. It opens the pipes at the end, so that no reader waits after the test. */
+const outcomeOf = async (work: () => unknown, pipes: readonly string[]): Promise<string> => {
   const waited = new Promise<string>((resolve) =>
     setTimeout(() => resolve('it waits'), 3_000).unref(),
   );
@@ -60,7 +60,7 @@ const said = async (work: () => unknown, pipes: readonly string[]): Promise<stri
       : String(error),
   );
   const first = await Promise.race([done, waited]);
-  for (const each of pipes) closeSync(openSync(each, constants.O_RDWR | constants.O_NONBLOCK));
+  for (const pipe of pipes) closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK));
   return first;
 };
 
@@ -101,18 +101,18 @@ describe('a named pipe in place of', () => {
     'a target': ['a.txt', () => inspectTarget(dir, 'a.txt', null)],
   };
   test.each(Object.entries(cases))('%s is refused by name', async (_, [path, read]) => {
-    const made = pipe(path);
-    const what = await said(() => read(made), [made]);
+    const pipePath = pipe(path);
+    const what = await outcomeOf(() => read(pipePath), [pipePath]);
     expect(what).toContain(path);
     expect(what).toMatch(/is a named pipe/);
   });
 
   test('a file beside a new one: it is left out', async () => {
-    const made = pipe('beside.txt');
+    const pipePath = pipe('beside.txt');
     expect(
-      await said(
+      await outcomeOf(
         async () => (await eolsForNewFiles(dir, ['new.txt'], ['beside.txt'])).get('new.txt'),
-        [made],
+        [pipePath],
       ),
     ).toBe('"\\n"');
   });
@@ -128,26 +128,26 @@ const READERS: readonly [string, () => Promise<unknown>][] = [
 test.each(READERS)(
   'emend.yaml in another encoding is refused, not read with other characters: %s',
   async (_, read) => {
-    writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
-    writeFileSync(at('plan.md'), '# Plan\n');
-    writeFileSync(at('emend.yaml'), Buffer.from('test: ./pr\u00fcfe.sh\n', 'latin1'));
-    expect(await said(read, [])).toMatch(/config_invalid.*emend.yaml is not UTF-8 text/);
+    writeFileSync(pathOf('job.md'), '# Words\n\nDo it.\n');
+    writeFileSync(pathOf('plan.md'), '# Plan\n');
+    writeFileSync(pathOf('emend.yaml'), Buffer.from('test: ./pr\u00fcfe.sh\n', 'latin1'));
+    expect(await outcomeOf(read, [])).toMatch(/config_invalid.*emend.yaml is not UTF-8 text/);
   },
 );
 
 test.each(READERS)(
   'emend.yaml that is a broken link is config_invalid, not absent: %s',
   async (_, read) => {
-    writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
-    writeFileSync(at('plan.md'), '# Plan\n');
-    symlinkSync('nowhere', at('emend.yaml'));
-    expect(await said(read, [])).toMatch(/config_invalid.*emend.yaml.*broken symbolic link/);
+    writeFileSync(pathOf('job.md'), '# Words\n\nDo it.\n');
+    writeFileSync(pathOf('plan.md'), '# Plan\n');
+    symlinkSync('nowhere', pathOf('emend.yaml'));
+    expect(await outcomeOf(read, [])).toMatch(/config_invalid.*emend.yaml.*broken symbolic link/);
   },
 );
 
 test('the settings of a person that are a broken link are refused too', async () => {
-  symlinkSync('nowhere', at('emend/config.yaml'));
-  expect(await said(() => notifyCommand({ env: { XDG_CONFIG_HOME: dir } }), [])).toContain(
+  symlinkSync('nowhere', pathOf('emend/config.yaml'));
+  expect(await outcomeOf(() => notifyCommand({ env: { XDG_CONFIG_HOME: dir } }), [])).toContain(
     'broken symbolic link',
   );
 });
@@ -165,29 +165,31 @@ test('sockets, devices and directories are named too, by both readers', async ()
     pipe: 'a named pipe',
   };
   for (const [name, kind] of Object.entries(kinds)) {
-    const why = `target_not_a_file: ${join(dir, name)} is ${kind}, expected a file`;
-    expect(await said(() => readGiven(join(dir, name)), [])).toBe(why);
-    expect(await said(() => readGivenSync(join(dir, name), 10), [])).toBe(why);
+    const refusal = `target_not_a_file: ${join(dir, name)} is ${kind}, expected a file`;
+    expect(await outcomeOf(() => readGiven(join(dir, name)), [])).toBe(refusal);
+    expect(await outcomeOf(() => readGivenSync(join(dir, name), 10), [])).toBe(refusal);
   }
   await new Promise((resolve) => server.close(resolve));
 });
 
 test('no more is read than is asked for, of a file that says how long it is and of one that does not', async () => {
-  writeFileSync(at('ten'), '0123456789');
+  writeFileSync(pathOf('ten'), '0123456789');
   expect(String(await readGiven(join(dir, 'ten'), 10))).toBe('0123456789');
   expect(String(readGivenSync(join(dir, 'ten'), 10))).toBe('0123456789');
   expect(String(await readGiven(join(dir, 'ten'), 4, 'cut'))).toBe('0123');
   for (const read of [readGiven, readGivenSync])
-    expect(await said(() => read(join(dir, 'ten'), 9), [])).toMatch(
+    expect(await outcomeOf(() => read(join(dir, 'ten'), 9), [])).toMatch(
       /^target_too_large: .*ten has more than 9 bytes/,
     );
-  // A file of the kernel's has the size 0.
+  // A file of the kernel has the size 0.
   expect((await readGiven('/proc/self/status')).length).toBeGreaterThan(100);
-  expect(await said(() => readGiven('/proc/self/status', 100), [])).toMatch(/^target_too_large/);
+  expect(await outcomeOf(() => readGiven('/proc/self/status', 100), [])).toMatch(
+    /^target_too_large/,
+  );
 });
 
 test('a target that has grown beyond every limit is not read into memory', async () => {
-  writeFileSync(at('huge'), '');
+  writeFileSync(pathOf('huge'), '');
   truncateSync(join(dir, 'huge'), 600 * 1024 * 1024);
   expect(await look(realSys, join(dir, 'huge'))).toMatchObject({ kind: 'other' });
   rmSync(join(dir, 'huge'));

@@ -1,4 +1,4 @@
-/** Attacks 53 and 150h: a file outside every workspace that is also a file of one, by a hard link. */
+/** Attacks 53 and 150h: by a hard link, a file outside every workspace is also a file of one. */
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

@@ -11,7 +11,7 @@ import {
   workspaceHolding,
 } from '../../src/system/programs.js';
 
-/** What becomes known before each look. */
+/** Workspaces that become known before each look. */
 export interface Look {
   readonly workspace?: string;
   readonly around?: string;

@@ -68,7 +68,7 @@ describe.each(sampled('users of programs', users, 1))('as $name', (user) => {
     fs.rmSync(base, { recursive: true, force: true });
   });
 
-  /** What each look sees with a PATH of these entries and the trusted directory `good` at its end. */
+  /** Returns the result of each look with a PATH of these entries and the trusted directory `good` at its end. */
   const look = (
     entries: readonly string[],
     looks: readonly Look[] = [{}],

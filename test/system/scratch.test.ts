@@ -1,4 +1,4 @@
-/** What a killed commit leaves in TMPDIR goes with whoever comes next; what a live one works in stays. */
+/** The next process removes what a killed commit left in TMPDIR. The directory of a live commit stays. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import {
   chmodSync,
@@ -52,7 +52,7 @@ const envOf = () => ({
 type Work = 'commit' | 'recover' | 'gc';
 const run = (work: Work): Promise<string> =>
   new Promise((resolve, reject) => {
-    // Nobody listens there: what `emend recover` does without a server.
+    // No server listens there: `emend recover` works without one.
     const env = { ...envOf(), TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const args = work === 'commit' ? [children.commit.path, repo.dir] : [children.clear.path, work];
     execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
@@ -63,10 +63,10 @@ const run = (work: Work): Promise<string> =>
 
 interface Held {
   readonly process: ChildProcess;
-  /** Ends the hook, and with it the commit where its process lives. */
+  /** Ends the hook, and with it the commit if its process is alive. */
   readonly letGo: () => void;
 }
-/** A commit that stays in its pre-commit hook. */
+/** Starts a commit that stays in its pre-commit hook. */
 const heldCommit = async (): Promise<Held> => {
   const mark = inGit('hook-pid');
   const hook = inGit('hooks/pre-commit');
@@ -92,8 +92,8 @@ const heldCommit = async (): Promise<Held> => {
   };
   return { process: committing, letGo };
 };
-const ended = (held: Held): Promise<unknown> =>
-  new Promise((resolve) => held.process.once('exit', resolve));
+const ended = (commit: Held): Promise<unknown> =>
+  new Promise((resolve) => commit.process.once('exit', resolve));
 
 const CLEARERS: readonly [string, Work][] = [
   ['the next commit', 'commit'],
@@ -103,15 +103,17 @@ const CLEARERS: readonly [string, Work][] = [
 test.each(sampled('who clears up', CLEARERS, 1))(
   'SIGKILL in the middle of a commit: %s removes its directory',
   async (_who, work) => {
-    const held = await heldCommit();
-    const left = scratch();
-    expect(left).toHaveLength(1);
-    expect(readdirSync(join(tmp(), left[0] ?? ''))).toEqual([expect.stringMatching(/^hooks\./)]);
-    const gone = ended(held);
-    held.process.kill('SIGKILL');
+    const commit = await heldCommit();
+    const directories = scratch();
+    expect(directories).toHaveLength(1);
+    expect(readdirSync(join(tmp(), directories[0] ?? ''))).toEqual([
+      expect.stringMatching(/^hooks\./),
+    ]);
+    const gone = ended(commit);
+    commit.process.kill('SIGKILL');
     await gone;
-    held.letGo();
-    expect(scratch()).toEqual(left);
+    commit.letGo();
+    expect(scratch()).toEqual(directories);
 
     expect(await run(work)).toBe(work === 'commit' ? 'committed' : '');
     expect(scratch()).toEqual([]);
@@ -123,7 +125,7 @@ test("a live commit's directory stays, a stranger's until it is a day old", asyn
   const stranger = join(tmp(), 'emend-commit.00000000.1.00000000.abcdef');
   mkdirSync(stranger);
   mkdirSync(join(tmp(), 'emend-commit-of-somebody'));
-  const held = await heldCommit();
+  const commit = await heldCommit();
   const before = scratch();
   expect(before).toHaveLength(3);
   await run('gc');
@@ -134,8 +136,8 @@ test("a live commit's directory stays, a stranger's until it is a day old", asyn
   await run('gc');
   expect(existsSync(stranger)).toBe(false);
   expect(scratch()).toHaveLength(2);
-  const over = ended(held);
-  held.letGo();
+  const over = ended(commit);
+  commit.letGo();
   await over;
   expect(scratch()).toEqual(['emend-commit-of-somebody']);
 });

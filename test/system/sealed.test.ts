@@ -1,4 +1,4 @@
-/** A stored line says that a byte of it was changed, whichever it is; half a line is told apart from that. */
+/** The seal of a stored line shows that any byte of it was changed, and distinguishes this from half a line. */
 import { expect, test } from '@jest/globals';
 import { sealed, unsealed } from '../../src/system/sealed.js';
 

@@ -1,4 +1,4 @@
-/** What counts as a secret, and what does not. Tokens are put together here, so that no scanner of this repository finds one. */
+/** Distinguishes secrets from other text. Tokens are put together here, so that no scanner of this repository finds one. */
 import { expect, test } from '@jest/globals';
 import { findSecrets, secretsOfEnvironment } from '../../src/system/secrets.js';
 

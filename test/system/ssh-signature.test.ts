@@ -1,4 +1,4 @@
-/** Signatures by the real ssh-keygen, and by a real agent. */
+/** Makes and checks signatures with the real ssh-keygen and a real agent. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ afterAll(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-test('who signed is told; another text, another purpose, another or an expired key is none', async () => {
+test('returns the signer, and refuses another text, another purpose, another key and an expired key', async () => {
   const signature = await signText('{"answer":"approve"}', join(dir, 'key'), 'emend-decision');
   const verify = (signers: string, text = '{"answer":"approve"}', what = 'emend-decision') =>
     verifyText(text, signature, signers, what);

@@ -1,11 +1,13 @@
-/** At most so many at once, in order, and with a time limit that begins at the turn. Real processes, counted by what they leave. */
+/** Turns run a maximum number of real processes at once, in order, with a time limit that begins at the turn. Files that they leave are counted. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
-import { withTimeLimit, createTurns, together } from '../../src/system/turns.js';
+import { withTimeLimit } from '../../src/system/time-limit.js';
+import { together } from '../../src/system/together.js';
+import { createTurns } from '../../src/system/turns.js';
 
 let dir: string;
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { EDIT_BOUNDS, MODEL_BOUNDS, STORE_BOUNDS } from '../../src/shared/bounds
 import { BOUNDS, LIMITS, TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { resolveTimings, timingVariable } from '../../src/temporal/settings.js';
-import { timeFor, withTimeLimit } from '../../src/system/turns.js';
+import { timeFor, withTimeLimit } from '../../src/system/time-limit.js';
 import { optionsOf } from '../../src/workflows/frame/call-options.js';
 import { GIT_MS } from '../../src/workspace/git/git.js';
 import { REVERTED_WAIT_MS } from '../../src/workspace/git/commit-branch.js';

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { git, repositoryOf } from '../../src/workspace/git/git.js';
 import { useLauncher } from '../../src/system/launcher.js';
-import { withTimeLimit } from '../../src/system/turns.js';
+import { withTimeLimit } from '../../src/system/time-limit.js';
 import { longOnly } from '../support/skipped.js';
 import { transpile } from '../support/transpile.js';
 

@@ -30,7 +30,7 @@ import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { cut } from '../../shared/text.js';
 import { maskedEntries } from '../../stores/ports.js';
 import { isoTime } from '../../system/clock.js';
-import { withTimeLimit } from '../../system/turns.js';
+import { withTimeLimit } from '../../system/time-limit.js';
 import type { AssertCurrent } from '../../workspace/ports.js';
 import type { ActivityPorts } from './ports.js';
 import { maskWords } from './secrets.js';

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { BOUNDS } from '../../shared/limits.js';
 import { ProblemError, problem } from '../../shared/problems.js';
-import { afterRunning, timeFor, createTurns } from '../../system/turns.js';
+import { afterRunning, timeFor } from '../../system/time-limit.js';
+import { createTurns } from '../../system/turns.js';
 import { costOf, doWork, sizeOf, type EditWork, type EditWorkKind } from './edit-work.js';
 
 // bound: Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.

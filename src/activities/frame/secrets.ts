@@ -10,13 +10,8 @@ import { GUARDS, type Finding, type GuardSettings } from '../../shared/formats.j
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { getJson } from '../../stores/ports.js';
 import { escaped } from '../../shared/text.js';
-import {
-  hidesSecret,
-  LIKE_PLACEHOLDER,
-  secretsOfEnvironment,
-  type Secret,
-  Vault,
-} from '../../system/secrets.js';
+import { secretsOfEnvironment, type Secret } from '../../system/secrets.js';
+import { hidesSecret, LIKE_PLACEHOLDER, Vault } from '../../system/vault.js';
 import { KnownValues } from '../../system/known-values.js';
 import type { ActivityPorts } from './ports.js';
 

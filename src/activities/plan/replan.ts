@@ -18,7 +18,7 @@ import type { BlobRef } from '../../shared/ids.js';
 import type { ReplanMeasures } from '../../shared/plan.js';
 import type { PhaseTexts, ReadPlanResult } from '../../shared/plan-activities.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
-import { hidesSecret } from '../../system/secrets.js';
+import { hidesSecret } from '../../system/vault.js';
 import { askForPlan, failuresShown, phaseAsked, type PlanCall } from './plan-call.js';
 
 /** Asks a model for a replan of a phase, and checks its response. Another activity writes what it proposes. */

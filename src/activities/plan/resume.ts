@@ -50,7 +50,7 @@ export const findResumePoint = async (
     phases,
     hash,
     bounded: isBounded(limits),
-    currentTime_ms: ports.clock.now(),
+    currentTime_ms: ports.clock.time_ms(),
     spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
     holdsLast: last === null || (await ports.repository.holds(workspace, last)),
     committed: await committedOf(ports, commits, { phases, idsBy }),

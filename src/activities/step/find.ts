@@ -16,7 +16,7 @@ import { readGiven } from '../../system/given-file.js';
 import { sha256 } from '../../system/hash.js';
 import { languageOf } from '../../syntax/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { hidesSecret } from '../../system/secrets.js';
+import { hidesSecret } from '../../system/vault.js';
 import { edited, type SnapshotTarget } from './snapshot.js';
 
 const OUTLINED_BYTES = 512 * 1024; // bound: A longer file is offered without its definitions.

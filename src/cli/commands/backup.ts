@@ -10,7 +10,7 @@ import { shellWord } from '../../shared/text.js';
 import { homeLocation, requireHome, resolveHome } from '../../stores/home.js';
 import { openStores, resolveStore } from '../../stores/location.js';
 import type { Archive, BlobStore } from '../../stores/ports.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import { connectClient } from '../../temporal/connection.js';
 import { HOST_SILENT_MS, pollingOf, workersOf } from '../../temporal/live-workers.js';
 import { resolveTimings } from '../../temporal/settings.js';

@@ -7,7 +7,8 @@ import { fewProblems, groupProblems, listHosts, shownHost } from '../../client/r
 import { PRICES } from '../../documents/job/index.js';
 import { commandQueueOf, queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, mountsOfHome, resolveHome } from '../../stores/home.js';
-import { openStores, resolveStore, storePaths, tryStore } from '../../stores/location.js';
+import { openStores, resolveStore, storePaths } from '../../stores/location.js';
+import { tryStore } from '../../stores/try-store.js';
 import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { realSys } from '../../system/sys.js';

@@ -10,7 +10,7 @@ import { createArchive } from '../../stores/index.js';
 import { jsonOf } from '../../system/json.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import { sha256 } from '../../system/hash.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import { git } from '../../workspace/git/index.js';
 import { reportFacts, type ReportFacts } from './report.js';
 import { archivedRun, type ArchivedRun } from './run.js';

@@ -6,7 +6,7 @@ import { homePaths } from '../../stores/home.js';
 import { isBucket } from '../../stores/location.js';
 import type { StoredFile } from '../../stores/ports.js';
 import { problemOn, sentence } from '../../shared/problems.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import type { Emend } from '../types.js';
 import { effectOf, faultIn, runOf } from './faults.js';
 
@@ -90,7 +90,7 @@ const verify = async (
     return;
   }
   // Gone meanwhile, as a log of a worker that ended.
-  if (text === '' && (await reader.at(path)) === null) return;
+  if (text === '' && (await reader.fileAt(path)) === null) return;
   const fault = faultIn(name, Buffer.from(text, 'latin1'));
   if (fault !== null) seen.damaged.push(damagedFile(path, name, fault));
   const run = runOf(name);

@@ -11,7 +11,7 @@ import { clearScratch, deadScratch } from '../../system/scratch.js';
 import { isOldAnnouncement } from '../../stores/announcements.js';
 import { storePaths } from '../../stores/location.js';
 import type { StoredFile } from '../../stores/ports.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
 import { runIndex, type RunIndex } from '../run-index/index.js';
 import { allHosts } from '../runs/hosts.js';
@@ -290,9 +290,9 @@ export const removeUnused = async (
         removed.push(...step.files.filter(({ path }) => path.startsWith(`${place}/`)));
   }
   for (const file of [...temps, ...caches, ...hosts]) {
-    const at = oldSteps.filesAt(emend, file.path);
-    if ((await at.at(file.path))?.written_ms !== file.written_ms) continue;
-    await at.remove(file.path);
+    const files = oldSteps.filesAt(emend, file.path);
+    if ((await files.fileAt(file.path))?.written_ms !== file.written_ms) continue;
+    await files.remove(file.path);
     removed.push(file);
   }
   await clearScratch();

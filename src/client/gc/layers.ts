@@ -4,7 +4,7 @@
  */
 import { isStepKey } from '../../shared/ids.js';
 import { nullOn } from '../../shared/problems.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import {
   clearLayer,
   listLayers,

@@ -14,7 +14,7 @@ import type { StoredFile, StoreFiles } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { realSys } from '../../system/sys.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import type { RunIndex } from '../run-index/index.js';
 import type { RunRow } from '../run-index/row.js';
 import { needRuns, OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';
@@ -117,7 +117,7 @@ export async function* filesBySteps(
 /** Returns the files of a folder, or the file itself if the path is one. */
 const filesIn = async (path: string): Promise<readonly StoredFile[]> => {
   const files = await orNull(diskFiles.list(path), ABSENT);
-  const file = files === null ? await diskFiles.at(path) : null;
+  const file = files === null ? await diskFiles.fileAt(path) : null;
   return files ?? (file === null ? [] : [file]);
 };
 

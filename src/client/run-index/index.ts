@@ -15,7 +15,7 @@ import { hostOfQueue } from '../../shared/names.js';
 import { homePaths } from '../../stores/home.js';
 import { ownProcess } from '../../system/process.js';
 import { errnoOf, realSys } from '../../system/sys.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import { readAmongOthers } from '../archive/run.js';
 import type { Emend } from '../types.js';
 import { appendTo, readPart, replaceFile, type IndexMark } from './file.js';

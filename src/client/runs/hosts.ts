@@ -11,7 +11,7 @@ import {
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import type { StepStatus } from '../../shared/run.js';
 import { problem, sentence, type Problem } from '../../shared/problems.js';
-import { knownHosts, type HostStart } from '../../stores/home.js';
+import { knownHosts, type HostStart } from '../../stores/hosts.js';
 import { noWorker, type SeenWorker } from '../../temporal/live-workers.js';
 import { ourRuns, type DescribedRun, type Emend } from '../types.js';
 

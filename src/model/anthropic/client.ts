@@ -8,7 +8,7 @@ import { Sending } from './sending.js';
 import { tappedFetch } from './transport.js';
 import { ModelError } from '../errors.js';
 import { toModelError } from './errors.js';
-import { afterRunning } from '../../system/turns.js';
+import { afterRunning } from '../../system/time-limit.js';
 import { isEvent, type ModelPort, type StreamEvent } from '../ports.js';
 
 export interface AnthropicOptions {

@@ -1,4 +1,4 @@
-/** The archive on disk: `<dir>/<stepKey>/log.jsonl`. Appending is atomic among the processes of one host. */
+/** Keeps the archive on disk: `<dir>/<stepKey>/log.jsonl`. Appending is atomic among the processes of one host. */
 import { join } from 'node:path';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
 import { fail, isKnown, nullOn, versionOf, versioned } from '../../shared/problems.js';
@@ -17,10 +17,10 @@ import { type AppendSync, type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
 import { isRecord } from '../../shared/text.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import { changesDir, createChanges } from './changes.js';
 
-const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is written anew this often before it is given up.
+const SHORT_WRITES = 3; // bound: Tries of a write that the disk cuts short because it fills up.
 
 // Append-only files of JSON lines that survive torn writes: a line counts once its line end is on disk.
 
@@ -30,8 +30,8 @@ export const linesOf = (values: readonly object[]): string =>
   values.map((value) => `${sealed(versioned(value))}\n`).join('');
 
 /**
- * Appends the values as lines with one write, and syncs them unless `sync` says when. A torn line that a dead writer left is closed
- * first. Values may be there twice after a retry or a short write: readers drop what they know by its id.
+ * Appends the values as lines with one write, and syncs them unless `sync` is given. A torn line that a dead writer left is closed first. After
+ * a retry or a short write a value may occur twice: readers drop the second one by its id.
  */
 const appendLines = async (
   sys: Sys,
@@ -58,10 +58,10 @@ const appendLines = async (
   );
 };
 
-/** How a torn line begins: as all do, after what a power cut left of zeros. */
+/** The beginning of a torn line: that of every line, after zeros that a power cut may have left. */
 const TORN = /^\0*(?:\{?$|\{")/;
 
-/** What the whole lines hold, in order; torn ones are left out. Null: what was changed, is no JSON, nor the beginning of a line of ours. */
+/** Returns the values of the whole lines, in order, without torn ones. Null: the line was changed, or is not one that Emend wrote. */
 export const linesIn = (bytes: Uint8Array): readonly unknown[] =>
   new TextDecoder()
     .decode(bytes)
@@ -69,16 +69,15 @@ export const linesIn = (bytes: Uint8Array): readonly unknown[] =>
     .slice(0, -1)
     .flatMap((text) => {
       const value = unsealed(text);
-      // A torn line that a later append closed was never acknowledged to anybody.
+      // A torn line that a later append closed was never acknowledged.
       if (value === 'torn' && TORN.test(text)) return [];
       return [typeof value === 'string' ? null : value];
     });
 
-// One order for the logs that several hosts kept of one run in a bucket.
-
 /**
- * Each log keeps its own order, whatever its clock says; among logs the one whose next entry has the earliest time goes on. What one
- * host did (all work on files is one host's) is told in its order even where clocks differ.
+ * Merges the logs that several hosts kept of one run in a bucket. Each log keeps its own order, whatever its clock shows. Among logs, the one
+ * whose next entry has the earliest time continues. So the work of one host (all work on files is one host's) is in its order even if clocks
+ * differ.
  */
 const mergeLogs = (logs: readonly (readonly ArchiveEntry[])[]): readonly ArchiveEntry[] => {
   if (logs.length <= 1) return logs[0] ?? [];
@@ -100,27 +99,27 @@ const mergeLogs = (logs: readonly (readonly ArchiveEntry[])[]): readonly Archive
 const isEntry = (value: unknown): value is ArchiveEntry =>
   isRecord(value) &&
   isKnown(value) &&
-  [value.id, value.at, value.kind].every((each) => typeof each === 'string');
+  [value.id, value.at, value.kind].every((field) => typeof field === 'string');
 
-/** What is of another version is left out. */
+/** Handles the error of a file of another version: it counts as absent. */
 export const nullOfOther = nullOn('version_unknown');
 
 /** Returns how many lines are entries of another version, and how many are damaged. Readers leave both out and report them. */
 const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {
-  const left = lines.filter((line) => !isEntry(line));
-  const entries = left.filter(
+  const others = lines.filter((line) => !isEntry(line));
+  const entries = others.filter(
     (line) => typeof versionOf(line) === 'number' && !isKnown(line),
   ).length;
-  const data: NewerEntries = { entries, damaged: left.length - entries };
-  return left.length === 0 ? [] : [{ id: 'newer', at: '', kind: 'newer', data }];
+  const data: NewerEntries = { entries, damaged: others.length - entries };
+  return others.length === 0 ? [] : [{ id: 'newer', at: '', kind: 'newer', data }];
 };
 
-/** What the logs of a run say together, each entry once. */
+/** Returns the entries of all logs of a run, each once. */
 export const entriesOf = (logs: readonly (readonly unknown[])[]): readonly ArchiveEntry[] => {
   const byId = new Map<string, ArchiveEntry>();
   for (const entry of mergeLogs(logs.map((lines) => lines.filter(isEntry))))
     if (!byId.has(entry.id)) byId.set(entry.id, entry);
-  // A log is made with its first line: where there is none that is lost.
+  // A log is created with its first line: a log without lines has lost it.
   return [
     ...byId.values(),
     ...newerOf(logs.flatMap((lines) => (lines.length === 0 ? [null] : lines))),
@@ -128,16 +127,16 @@ export const entriesOf = (logs: readonly (readonly unknown[])[]): readonly Archi
 };
 
 interface ArchiveOptions extends DiskStoreOptions {
-  /** False: it is a copy that no index follows. */
+  /** False: the archive is a copy that no index follows. */
   readonly isFollowed?: boolean;
 }
 const NAME = /^[a-z0-9-]{1,80}$/;
 
-/** The folder of a run. */
+/** Returns the name of a run's folder. */
 export const placeName = (stepKey: StepKey): string =>
   isStepKey(stepKey) ? stepKey : fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
 
-/** Of a kept file. */
+/** Returns the name of a kept file with its extension. */
 export const fileName = (name: string): string =>
   NAME.test(name)
     ? `${name}.json`
@@ -226,11 +225,11 @@ const findRuns = (sys: Sys, dir: string, prefix: string): Promise<readonly StepK
     });
     return found
       .flat()
-      .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))
+      .sort((a, b) => Number(b.changed_ns - a.changed_ns))
       .map(({ stepKey }) => stepKey);
   });
 
-/** What an index compares with its rows. */
+/** Returns the methods that an index compares with its rows. */
 const followedBy = (sys: Sys, dir: string): Pick<Archive, 'names' | 'namesStamp' | 'stamp'> => ({
   names: () =>
     onDisk(`Listing the archive at ${dir}`, async () =>

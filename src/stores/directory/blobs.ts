@@ -1,4 +1,4 @@
-/** Blobs on disk: `<dir>/<first 2 digits>/<sha-256>`, written once, checked on every read. */
+/** Stores blobs on disk: `<dir>/<first 2 digits>/<sha-256>`, written once, checked on every read. */
 import { join } from 'node:path';
 import { orNull, onDisk, putFileIfAbsent, unlinkIfThere } from '../../system/durable.js';
 import { fail } from '../../shared/problems.js';
@@ -9,47 +9,47 @@ import { realSys, type Sys } from '../../system/sys.js';
 import type { BlobStore, StoredFile, StoreFiles } from '../ports.js';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { ABSENT } from '../../system/given-file.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 
-const PUT_TRIES = 5; // bound: Puts of a blob that `emend gc` takes each time before it can be touched.
+const PUT_TRIES = 5; // bound: Puts of a blob that `emend gc` removes each time before it can be touched.
 
-// Taking a blob away beside processes that put blobs. Whoever relies on a blob that is there already touches it (`put`), and only then
-// names it. So it is first moved aside: a touch that came before is seen at the moved file, and the blob goes back; a touch that comes
-// after finds no file, and the putter writes it anew. Readers look at both names.
+// A blob is removed while other processes put blobs. A process that relies on an existing blob touches it first (`put`), and names it only then.
+// So the blob is first moved aside. A touch that came before is seen at the moved file, and the blob is moved back. A touch that comes after
+// finds no file, and its process writes the blob again. Readers look at both names.
 
 const ASIDE = '.GC';
-/** Where a blob lies while it is decided on. */
+/** Returns the path of a blob while Emend decides whether to remove it. */
 export const asidePath = (path: string): string => `${path}${ASIDE}`;
 export const isAside = (path: string): boolean => path.endsWith(ASIDE);
-/** What a reader finds: another process may move a blob aside, and back, between two looks. */
+/** Looks at both names of a blob, and at the first again: another process may move it aside, and back, between two looks. */
 export const besideGc = async <T>(
   path: string,
   look: (place: string) => Promise<T | null>,
 ): Promise<T | null> => (await look(path)) ?? (await look(asidePath(path))) ?? (await look(path));
-/** Where it belongs. */
+/** Returns the path of a blob that was moved aside. */
 export const unAside = (aside: string): string => aside.slice(0, -ASIDE.length);
 
-/** Removes the blob unless it was written or touched since `written_ms` (its mtime). False: it stays, or was gone. */
+/** Removes the blob unless it was written or touched since `written_ms` (its mtime). False: it stays, or was removed already. */
 export const removeBlob = async (path: string, written_ms: number): Promise<boolean> => {
   const aside = asidePath(path);
   if ((await orNull(rename(path, aside).then(() => true))) === null) return false;
-  // Gone: another removal, which began after ours, has put it back.
-  const now = await orNull(stat(aside));
-  if (now?.mtimeMs === written_ms) return (await orNull(unlink(aside).then(() => true))) !== null;
+  // Null: another removal, which began after ours, has put it back.
+  const moved = await orNull(stat(aside));
+  if (moved?.mtimeMs === written_ms) return (await orNull(unlink(aside).then(() => true))) !== null;
   await orNull(restoreBlob(aside));
   return false;
 };
 
-/** Puts a blob back that was moved aside; what a putter wrote there meanwhile has the same bytes. */
+/** Puts a blob back that was moved aside. A file that another process wrote there meanwhile has the same bytes. */
 const restoreBlob = (aside: string): Promise<void> => rename(aside, unAside(aside));
 
 export interface DiskStoreOptions {
-  /** Absolute; made when first needed. */
+  /** Absolute path. The directory is made when it is first needed. */
   readonly dir: string;
   readonly sys?: Sys;
 }
 
-/** Below the folder of blobs. A ref may come from a file or over the network: it must not become a path by itself. */
+/** Returns a blob's path below the folder of blobs. A reference may come from a file or the network, so it is checked before it becomes a path. */
 export const blobName = (ref: BlobRef): string => {
   if (!isBlobRef(ref)) return fail('blob_lost', `${JSON.stringify(ref)} is not a blob reference.`);
   const hex = ref.slice('sha256:'.length);
@@ -59,8 +59,8 @@ export const blobName = (ref: BlobRef): string => {
 export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobStore => {
   const pathOf = (ref: BlobRef): string => join(dir, blobName(ref));
 
-  /** False where it is gone. */
-  const touched = async (path: string): Promise<boolean> =>
+  /** Touches a blob. False: it was removed. */
+  const touch = async (path: string): Promise<boolean> =>
     (await orNull(sys.touch(path).then(() => true))) !== null;
 
   return {
@@ -70,11 +70,11 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
       const path = pathOf(ref);
       return onDisk(`Storing a blob at ${path}`, async () => {
         let put = await putFileIfAbsent(sys, path, bytes, modes);
-        // Whoever relies on a blob that is there says so, or `emend gc` may take it before it is named; one that it took is put anew.
-        for (let tries = 0; !put.created && !(await touched(path)) && tries < PUT_TRIES; tries++)
+        // An existing blob is touched, or `emend gc` may remove it before it is named. A blob that it removed is put again.
+        for (let tries = 0; !put.created && !(await touch(path)) && tries < PUT_TRIES; tries++)
           put = await putFileIfAbsent(sys, path, bytes, modes);
         if (put.created || refOf(put.bytes) === ref) return ref;
-        // A damaged blob is worth nothing: the right bytes take its place.
+        // The right bytes replace a damaged blob.
         await unlinkIfThere(sys, path);
         const again = await putFileIfAbsent(sys, path, bytes, modes);
         return refOf(again.bytes) === ref
@@ -94,20 +94,20 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
   };
 };
 
-// The files of a home, and how they are removed while processes write. Of failures only `ABSENT` is passed
-// over: what cannot be read may name what must stay.
+// The files of a home are listed and removed while processes write. Only the failures `ABSENT` are ignored: a file that cannot be read may name
+// a blob that must stay.
 
-const at = async (path: string): Promise<StoredFile | null> => {
+const fileAt = async (path: string): Promise<StoredFile | null> => {
   const found = await orNull(stat(path), ABSENT);
   if (found?.isFile() !== true) return null;
   const { size: bytes, mtimeMs: written_ms, ctimeMs } = found;
   return { path, bytes, changed_ms: Math.max(written_ms, ctimeMs), written_ms };
 };
 
-/** A directory may go away meanwhile; the end of a link is a disk that must be there. */
+/** Failures that are ignored: a directory may be removed meanwhile, but the target of a link is a disk that must be there. */
 const GONE = { directory: ABSENT, link: ['ENOTDIR'] } as const;
 
-/** Links right in the place are followed: a part of a home may lie on another disk. */
+/** Lists files directory by directory. Links right in the place are followed: a part of a home may be on another disk. */
 async function* walk(
   place: string,
   skipped: readonly string[] = [],
@@ -118,7 +118,7 @@ async function* walk(
   const entries = all.filter(({ name }) => !skipped.includes(join(place, name)));
   const files = await together(
     entries.filter((entry) => entry.isFile()),
-    ({ name }) => at(join(place, name)),
+    ({ name }) => fileAt(join(place, name)),
   );
   yield files.filter((file) => file !== null);
   for (const entry of entries) {
@@ -132,7 +132,7 @@ export const diskFiles: StoreFiles = {
   list: async (directory, skipped) => {
     const all = await readdir(directory, { withFileTypes: true });
     const top = all.filter(({ name }) => join(directory, name) !== skipped);
-    // A part of a home may lie on another disk.
+    // A part of a home may be on another disk.
     const links = top.filter((entry) => entry.isSymbolicLink());
     const linked = await together(links, ({ name }) =>
       orNull(diskFiles.list(join(directory, name)), ['ENOTDIR']),
@@ -144,15 +144,15 @@ export const diskFiles: StoreFiles = {
     );
     const files = await together(
       [...top, ...below.flatMap((entries) => entries ?? [])].filter((entry) => entry.isFile()),
-      (entry) => at(join(entry.parentPath, entry.name)),
+      (entry) => fileAt(join(entry.parentPath, entry.name)),
     );
     return [...files, ...linked.flat()].filter((file) => file !== null);
   },
   walk,
-  at,
+  fileAt,
   readText: async (path) => {
-    const read = (each: string) =>
-      onDisk(`Reading ${each}`, () => orNull(readFile(each, 'latin1'), ABSENT));
+    const read = (place: string) =>
+      onDisk(`Reading ${place}`, () => orNull(readFile(place, 'latin1'), ABSENT));
     return (await besideGc(path, read)) ?? '';
   },
   remove: (path) => rm(path, { recursive: true, force: true }),

@@ -14,7 +14,7 @@ import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { groupBy, isRecord } from '../../shared/text.js';
 import type { ArchiveChanges } from '../ports.js';
 
-const ANNOUNCED_MS = 300_000; // bound: A process announces changes of a run again after this time.
+const ANNOUNCED_MS = 300_000; // bound: Time after which a process announces changes of a run again.
 // bound: Changes announced in this time are reported again and again: their writers may append until `ANNOUNCED_MS` have passed.
 export const SETTLED_MS = 2 * ANNOUNCED_MS;
 const ANNOUNCED_RUNS = 10_000; // bound: Runs that a process remembers to have announced.
@@ -49,7 +49,7 @@ const textOf = ({ stepKey, time_ms }: Line): string => {
   const text = `${time_ms} ${stepKey}`;
   return `\n${checksumOf(text)} ${text}\n`;
 };
-/** Null: the line is damaged. */
+/** Returns the change of a line; null: the line is damaged. */
 const lineOf = (line: string): Line | null => {
   const text = line.slice(CHECKSUM_CHARS + 1);
   const [time, stepKey] = text.split(' ');
@@ -68,13 +68,13 @@ const fileOf = (name: string): readonly JournalFile[] => {
   const [, writer, number] = NAME.exec(name) ?? [];
   return writer === undefined ? [] : [{ name, writer, number: Number(number) }];
 };
-/** What a reader knows of a file: everything before `settled` is settled, and it had this id and size. */
+/** State of a file as a reader knows it: its id, its size, and the offset before which all lines are settled. */
 interface Known {
   readonly settled: number;
   readonly size: number;
   readonly id: string;
 }
-/** By file name. */
+/** States by file name. */
 type Position = Readonly<Record<string, Known>>;
 
 interface ChangesOptions {
@@ -105,7 +105,7 @@ const currentPath = async (options: ChangesOptions): Promise<string> => {
 export const createChanges = (options: ChangesOptions) => {
   const { sys } = options;
   const announced = createAnnounced();
-  /** As it was after the last announcement: a process that removes, replaces or cuts it takes what this process had announced. */
+  /** State of the file after the last announcement: if another process removes, replaces or cuts it, the announcements of this one are lost. */
   let journal = { path: '', id: '', size: 0 };
   const isStillThere = async (): Promise<boolean> => {
     const stat = await orNull(sys.stat(journal.path), ABSENT);
@@ -115,7 +115,7 @@ export const createChanges = (options: ChangesOptions) => {
   const write = async (text: string): Promise<void> => {
     const path = await currentPath(options);
     const bytes = new TextEncoder().encode(text);
-    // Half a line says as much: readers then compare all archives.
+    // Half a line is enough: readers then compare all archives.
     await makingDir(sys, path, () => sys.append(path, bytes, 'with_next_append'));
     const stat = await sys.stat(path);
     journal = { path, id: stat.id, size: stat.size };
@@ -136,7 +136,7 @@ export const createChanges = (options: ChangesOptions) => {
       const earlier = positionOf(before);
       const files = await listFiles(options);
       const read = await Promise.all(files.map((file) => readFile(options, file, earlier)));
-      // Without a journal nothing is known: the next call shall find one, without half a line at its end.
+      // There was no journal. The next call must find one, without half a line at its end.
       if (files.length === 0 || read.some(({ isTorn }) => isTorn))
         await write('\n').catch(() => undefined);
       return {
@@ -151,7 +151,7 @@ export const createChanges = (options: ChangesOptions) => {
   };
 };
 
-/** Reads what is new in a file of the journal. */
+/** Reads the new lines of a file of the journal. */
 const readFile = async ({ dir, sys }: ChangesOptions, { name }: JournalFile, earlier: Position) => {
   const path = join(dir, name);
   const id = (await orNull(sys.stat(path), ABSENT))?.id ?? '';
@@ -189,7 +189,7 @@ const coversAll = (files: readonly JournalFile[], earlier: Position): boolean =>
   });
 };
 
-/** `settled`: the offset of the first line that is not settled. */
+/** Finds the changes in the bytes of a file. `settled` is the offset of the first line that is not settled. */
 const readLines = (bytes: Uint8Array, from: number) => {
   const changed: StepKey[] = [];
   const settledAt_ms = Date.now() - SETTLED_MS;

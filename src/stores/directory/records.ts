@@ -1,4 +1,4 @@
-/** Records on disk: one JSON file a key, written once. */
+/** Stores records and recorded calls on disk. A record is one JSON file for each key, written once. */
 import { join } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import type { DiskStoreOptions } from './blobs.js';
@@ -17,7 +17,7 @@ import { fstat, read, withFile } from '../../system/fs.js';
 
 const SEGMENT = /^[a-z0-9_.-]{1,200}$/;
 
-/** Below the folder of records. */
+/** Returns a record's path below the folder of records. */
 export const recordName = (key: string): string => {
   const segments = key.split('/');
   const bad = segments.find((s) => !SEGMENT.test(s) || s === '.' || s === '..');
@@ -35,7 +35,7 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
   return {
     putIfAbsent: async (key, value) => {
       const path = pathOf(key);
-      // What is stored went through JSON; a first caller must not see more than later ones do.
+      // The stored value went through JSON. The first caller must not see more than later ones.
       return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value));
     },
     get: async <T extends object>(key: string, kind?: string) => {
@@ -52,10 +52,9 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
   };
 };
 
-// Recorded calls: records, and streams as files of `<key>.jsonl` that are appended to.
+const FLUSH_MS = 100; // bound: Longest time for which events of a model call wait before they are written to a directory.
 
-const FLUSH_MS = 100; // bound: Events of a model call wait so long at most before they are written to a directory.
-
+/** Stores recorded calls: records, and streams as files `<key>.jsonl` that grow. */
 export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog => {
   const pathOf = (key: string): string => join(dir, `${recordName(key)}l`);
   const onLog = <T>(what: string, key: string, act: (path: string) => Promise<T>): Promise<T> => {

@@ -1,6 +1,6 @@
 /**
  * The journal of changes of an archive in a bucket (see directory/changes.ts): an empty object for each change, whose name begins with its
- * time, so that a list of what is new is one request. A host whose clock is wrong by more than `CLOCK_SKEW_MS` may be overlooked until its
+ * time, so that one request lists all new changes. A host whose clock is wrong by more than `CLOCK_SKEW_MS` may be overlooked until its
  * next change is announced, or until `emend gc` compares all archives.
  */
 import { randomBytes } from 'node:crypto';
@@ -17,8 +17,8 @@ import {
 import type { ArchiveChanges } from '../ports.js';
 import type { Objects } from './objects.js';
 
-const CLOCK_SKEW_MS = 600_000; // bound: Clocks of hosts may differ so much.
-const STEP_MS = 60_000; // bound: A position moves on in steps of this.
+const CLOCK_SKEW_MS = 600_000; // bound: Maximum difference between the clocks of hosts.
+const STEP_MS = 60_000; // bound: Step in which a position moves on.
 
 export const createS3Changes = (objects: Objects) => {
   const announced = createAnnounced();
@@ -36,7 +36,7 @@ export const createS3Changes = (objects: Objects) => {
       const from_ms =
         isRecord(earlier) && typeof earlier.time_ms === 'number' ? earlier.time_ms : null;
       const time_ms = Date.now();
-      // In steps: a new position is worth a line of the index.
+      // The position moves in steps: a new one costs a line of the index.
       const settled_ms = Math.floor((time_ms - SETTLED_MS - CLOCK_SKEW_MS) / STEP_MS) * STEP_MS;
       const found = await objects.list(ANNOUNCEMENTS, announcementAt(from_ms ?? settled_ms));
       const changed = found.flatMap(({ key }) => announcedBy(key)?.stepKey ?? []);

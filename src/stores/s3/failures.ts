@@ -1,21 +1,21 @@
-/** What goes wrong with an S3 service, as a problem that says what to type. Credentials are in no message: only the SDK ever has them. */
+/** Explains failures of an S3 service as problems with a command to type. No message has credentials: only the SDK ever has them. */
 import { problem, ProblemError } from '../../shared/problems.js';
 
-/** Where a store lies in a bucket. */
+/** Place of a store in a bucket. */
 export interface Place {
   readonly bucket: string;
-  /** Empty, or ending in `/`. */
+  /** Empty, or a prefix that ends in `/`. */
   readonly prefix: string;
   /** `s3://bucket/prefix`, without a `/` at its end. */
   readonly url: string;
-  /** The bucket is part of the path, not of the host's name. */
+  /** True: the bucket is part of the path, not of the host's name. */
   readonly pathStyle: boolean;
 }
 
-/** A key of the bucket, without the store's prefix. */
+/** Returns a key of the bucket without the store's prefix. */
 export const named = ({ prefix }: Place, key: string): string => key.slice(prefix.length);
 
-/** Bytes that do not match their hash, or have none. */
+/** Thrown for bytes that do not match their hash, or have none (`unmarked`). */
 export class Damaged extends Error {
   readonly unmarked: boolean;
   constructor(unmarked: boolean) {
@@ -24,22 +24,22 @@ export class Damaged extends Error {
   }
 }
 
-/** As the SDK, Node and the service make them. */
+/** A failure as the SDK, Node or the service make it. */
 interface Failure {
   readonly name?: string;
   readonly code?: string;
   readonly message?: string;
-  /** Where the bucket is, in the answer to a request that named another region. */
+  /** Region of the bucket, in the reply to a request that named another region. */
   readonly Region?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
   readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 }
 
-/** What no further try changes, of failures without an answer. */
+/** Failures without a reply that no further try changes. */
 const SET_UP =
   /^(CredentialsProviderError|TokenProviderError|RegionMissing|TypeError|ENOTFOUND|ERR_INVALID_URL)$/;
 
-/** The SDK's name, Node's code (also where the SDK has wrapped it), the status (0: there was no answer). */
+/** Returns the SDK's name of a failure, Node's code (also if the SDK has wrapped it), and the status (0: there was no reply). */
 const read = (error: unknown) => {
   const { name = '', code, message = '', $metadata } = error as Failure;
   return {
@@ -49,31 +49,32 @@ const read = (error: unknown) => {
   };
 };
 
-/** There is no such object; the key was there already. */
+/** Returns whether there is no such object. */
 export const isAbsent = (error: unknown): boolean =>
   ['NoSuchKey', 'NotFound'].includes(read(error).name);
+/** Returns whether a conditional put was refused: the key exists already. */
 export const isRefused = (error: unknown): boolean => read(error).status === 412;
 
-/** A try that took too long. */
+/** Thrown for a try that took too long. */
 export class TooLate extends Error {}
 
-/** It may pass: the same request is sent again. */
+/** Returns whether the same request may succeed later, so that it is sent again. */
 export const isTransient = (error: unknown): boolean => {
   if (error instanceof Damaged) return !error.unmarked;
   const { name, code, status } = read(error);
-  if (status === 0) return ![name, code].some((each) => SET_UP.test(each));
-  // 409: another conditional put on the key was under way. Less than 400: an answer that was cut off.
+  if (status === 0) return ![name, code].some((word) => SET_UP.test(word));
+  // 409: another conditional put of the key was in progress. Less than 300: a reply that was cut off.
   return (status >= 500 && status !== 501) || status < 300 || [408, 409, 429].includes(status);
 };
 
 export const OTHER =
   'Use another service, or a newer version of this one; `emend doctor` tries it.';
 
-/** By the name of the failure, or by its status where an answer has no body: why, and what to do. */
+/** Known failures by name, or by status if a reply has no body, each with a clause for the reason and with advice. */
 const KNOWN: readonly (readonly [
   names: RegExp,
-  why: (at: At) => string,
-  next: (at: At) => string,
+  reasonOf: (context: Context) => string,
+  adviceOf: (context: Context) => string,
 ])[] = [
   [
     /^NoSuchBucket$/,
@@ -119,16 +120,17 @@ const KNOWN: readonly (readonly [
   [/^NotImplemented$/, () => 'it does not know conditional writes (If-None-Match)', () => OTHER],
 ];
 
-interface At {
+/** Facts that messages name. */
+interface Context {
   readonly bucket: string;
-  /** Without user and password. */
+  /** Address of the service, without user and password. */
   readonly endpoint: string;
   readonly bucketRegion: string | undefined;
 }
 
 const AGAIN = 'Wait until the service works again, then retry; `emend doctor` tries the store.';
 
-/** `tries`: how often it was tried. */
+/** Returns the problem for a failure. `what` names the action, `tries` is how often it was tried. */
 export const explain = (
   error: unknown,
   what: string,
@@ -138,29 +140,30 @@ export const explain = (
   const { name, code, status } = read(error);
   const { Region, $response } = error as Failure;
   const bucketRegion = $response?.headers?.['x-amz-bucket-region'] ?? Region;
-  const at: At = { bucket, endpoint: endpoint(), bucketRegion };
-  const said = (why: string, next: string): ProblemError =>
+  const context: Context = { bucket, endpoint: endpoint(), bucketRegion };
+  const failure = (reason: string, next: string): ProblemError =>
     new ProblemError(
       problem(
         'store_unusable',
-        `${what} failed: ${why}${tries > 1 ? ` (${tries} tries)` : ''}.`,
+        `${what} failed: ${reason}${tries > 1 ? ` (${tries} tries)` : ''}.`,
         next,
       ),
     );
   if (error instanceof Damaged)
-    return said(
+    return failure(
       error.unmarked
         ? 'it has no hash, so Emend did not write it'
         : 'its bytes do not match their hash',
       'Restore the object from a version or a copy of the bucket that keeps metadata.',
     );
-  if (error instanceof TooLate || name === 'TimeoutError') return said('no answer in time', AGAIN);
+  if (error instanceof TooLate || name === 'TimeoutError')
+    return failure('no answer in time', AGAIN);
   const elsewhere =
     bucketRegion !== undefined && status >= 300 && status < 403 ? 'PermanentRedirect' : '';
   const words = [elsewhere, name, code, String(status)];
-  const found = KNOWN.find(([names]) => words.some((each) => names.test(each)));
-  if (found !== undefined) return said(found[1](at), found[2](at));
-  return said(
+  const found = KNOWN.find(([names]) => words.some((word) => names.test(word)));
+  if (found !== undefined) return failure(found[1](context), found[2](context));
+  return failure(
     [status === 0 ? 'no answer' : `status ${status}`, code === '' ? name : code].join(', '),
     AGAIN,
   );

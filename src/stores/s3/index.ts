@@ -1,6 +1,6 @@
 /**
- * The door of src/stores/s3: a store in a bucket, which several hosts share. Loads the SDK, so only a bucket imports it. Keys are the paths
- * below a home, except those of logs (`ObjectLog` below), each of one process, whose objects are numbered.
+ * Entry point of src/stores/s3: a store in a bucket, which several hosts share. It loads the SDK, so it is imported only for a bucket. Keys are
+ * the paths below a home, except those of logs (object-log.ts), each of one process, whose objects are numbered.
  */
 import { randomBytes } from 'node:crypto';
 import { isStepKey, type BlobRef, type StepKey } from '../../shared/ids.js';
@@ -9,7 +9,7 @@ import { groupBy } from '../../shared/text.js';
 import { parseJson, putAsJson } from '../../system/durable.js';
 import type { Environment } from '../../system/environment.js';
 import { refOf, sha256 } from '../../system/hash.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import {
   entriesOf,
   fileName,
@@ -31,18 +31,19 @@ import type {
 } from '../ports.js';
 import { createS3Changes } from './changes.js';
 import type { Place } from './failures.js';
+import { logSize, ObjectLog, readLog } from './object-log.js';
 import { openObjects, type Found, type Objects, type Times } from './objects.js';
 
 export type { Objects } from './objects.js';
 
-const OPEN_LOGS = 1_000; // bound: Runs whose last log object a process knows in an S3 store; for others it begins a new log.
-const FLUSH_MS = 1_000; // bound: Events of a model call wait so long at most before they are put into an S3 store.
+const OPEN_LOGS = 1_000; // bound: Runs whose last log object a process remembers in an S3 store. For others it begins a new log.
+const FLUSH_MS = 1_000; // bound: Longest time for which events of a model call wait before they are put into an S3 store.
 
-/** `blobs/<first 2 digits>/<sha-256>`. */
+/** Stores blobs at `blobs/<first 2 digits>/<sha-256>`. */
 const createS3Blobs = (objects: Objects): BlobStore => {
   const keyOf = (ref: BlobRef): string => `blobs/${blobName(ref)}`;
   return {
-    // The same bytes again do no harm, and they take the place of damaged ones.
+    // The same bytes are put again without harm, and replace damaged ones.
     put: async (bytes) => {
       const ref = refOf(bytes);
       await objects.put(keyOf(ref), bytes);
@@ -50,7 +51,7 @@ const createS3Blobs = (objects: Objects): BlobStore => {
     },
     get: async (ref) => {
       const key = keyOf(ref);
-      const bytes = await besideGc(key, (each) => objects.get(each));
+      const bytes = await besideGc(key, (place) => objects.get(place));
       if (bytes === null)
         return fail('blob_lost', `The blob ${ref} is not at ${objects.place.url}/${key}.`);
       if (refOf(bytes) === ref) return bytes;
@@ -61,8 +62,6 @@ const createS3Blobs = (objects: Objects): BlobStore => {
     },
   };
 };
-
-// Records, `<folder>/<key>.json`, written once; and recorded calls, whose streams are logs.
 
 const getObject = async <T extends object>(
   objects: Objects,
@@ -76,6 +75,7 @@ const getObject = async <T extends object>(
 const putObject = <T extends object>(objects: Objects, key: string, value: T) =>
   putAsJson(`${objects.place.url}/${key}`, value, (bytes) => objects.putIfAbsent(key, bytes));
 
+/** Stores records at `<folder>/<key>.json`, each written once. */
 const createS3Records = (objects: Objects, folder = 'records'): RecordStore => {
   const keyOf = (key: string): string => `${folder}/${recordName(key)}`;
   return {
@@ -85,6 +85,7 @@ const createS3Records = (objects: Objects, folder = 'records'): RecordStore => {
   };
 };
 
+/** Stores recorded calls: records, and streams, which are logs. */
 const createS3Calls = (objects: Objects): CallLog => {
   const nameOf = (key: string): string => `calls/${key}`;
   return {
@@ -103,7 +104,10 @@ const createS3Calls = (objects: Objects): CallLog => {
 
 const PARTS = /^archive\/([^/]+)\/(log-[^/]+)\/\d+$/;
 
-/** `archive/<stepKey>/log-<writer><8 bytes>/<number>`, each log with one process as its writer, and the kept files beside them. Readers merge the logs. */
+/**
+ * Keeps archives at `archive/<stepKey>/log-<writer><6 bytes>/<number>`, each log with one process as its writer, and the kept files next to them.
+ * Readers merge the logs.
+ */
 export const createS3Archive = (objects: Objects, writer: string): Archive => {
   const logs = new Map<StepKey, ObjectLog>();
   const placeOf = (stepKey: StepKey): string => `archive/${placeName(stepKey)}`;
@@ -125,7 +129,7 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       let log = logs.get(stepKey);
       if (log === undefined) {
         if (logs.size >= OPEN_LOGS) logs.clear();
-        // Its own, whoever else of this host or process writes: two never write one object.
+        // The log is this archive's own, also within its host: two writers never write one object.
         log = new ObjectLog(
           objects,
           `${placeOf(stepKey)}/log-${writer}${randomBytes(6).toString('hex')}`,
@@ -138,7 +142,7 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       const pieces = await objects.list(`${placeOf(stepKey)}/`);
       const byLog = groupBy(pieces, ({ key }) => PARTS.exec(key)?.[2]);
       byLog.delete(undefined);
-      // The writer of a file had written to the log before: that is lost.
+      // The writer of a file had written to the log before: the log is lost.
       if (byLog.size === 0) return entriesOf(pieces.length > 0 ? [[]] : []);
       const read = [...byLog.values()].map(async (found) => {
         const bytes = await Promise.all(
@@ -163,7 +167,7 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
   };
 };
 
-/** What an index asks of an archive. */
+/** Returns the methods of an archive that an index uses. */
 const followed = (
   objects: Objects,
   changes: ReturnType<typeof createS3Changes>,
@@ -180,7 +184,7 @@ const followed = (
   announce: (stepKey) => changes.announce(placeName(stepKey)),
 });
 
-/** The objects as files, and how they are removed beside processes that write. Paths are `s3://bucket/prefix/key`. */
+/** Lists and removes objects as files while other processes write. Paths are `s3://bucket/prefix/key`. */
 export const createS3Files = (objects: Objects): StoreFiles => {
   const { url } = objects.place;
   const keyOf = (path: string): string => path.slice(url.length + 1);
@@ -192,7 +196,7 @@ export const createS3Files = (objects: Objects): StoreFiles => {
   });
   const list = async (place: string): Promise<readonly StoredFile[]> =>
     (await objects.list(place === url ? '' : `${keyOf(place)}/`)).map(fileOf);
-  const at = async (path: string): Promise<StoredFile | null> => {
+  const fileAt = async (path: string): Promise<StoredFile | null> => {
     const found = await objects.head(keyOf(path));
     return found && fileOf(found);
   };
@@ -203,16 +207,15 @@ export const createS3Files = (objects: Objects): StoreFiles => {
       const found = await list(place);
       yield found.filter(({ path }) => !skipped.some((folder) => path.startsWith(`${folder}/`)));
     },
-    at,
+    fileAt,
     readText: async (path) => {
-      const bytes = await besideGc(path, (each) => objects.get(keyOf(each)));
+      const bytes = await besideGc(path, (place) => objects.get(keyOf(place)));
       return Buffer.from(bytes ?? []).toString('latin1');
     },
     remove: async (path) => {
-      await together([{ path }, ...(await list(path))], (each) => objects.remove(keyOf(each.path)));
+      await together([{ path }, ...(await list(path))], (file) => objects.remove(keyOf(file.path)));
     },
-    // A put that comes between the look and the removal is kept aside: the next `emend gc` puts back what is named by then, and removes
-    // the rest.
+    // A blob that is put between the check and the removal is kept aside. The next `emend gc` puts it back if it is named by then, else removes it.
     removeBlob: async ({ path, written_ms }) => {
       const key = keyOf(path);
       if ((await objects.head(key))?.changed_ms !== written_ms) return false;
@@ -233,7 +236,7 @@ export const createS3Files = (objects: Objects): StoreFiles => {
   };
 };
 
-/** Throws ProblemError `store_unusable`. `url`: what EMEND_STORE says. */
+/** Returns the place that EMEND_STORE (`url`) names. Throws ProblemError `store_unusable`. */
 const placeOf = (url: string, env: Environment): Place => {
   const [, bucket = '', path = ''] =
     /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9._-]+)*)\/?$/.exec(url) ?? [];
@@ -252,7 +255,7 @@ const placeOf = (url: string, env: Environment): Place => {
   };
 };
 
-/** One client a process and place: each has its own connections. */
+/** One client for each place of this process: each has its own connections. */
 const opened = new Map<string, Objects>();
 
 export const objectsAt = (url: string, env: Environment, times?: Times): Objects => {
@@ -271,64 +274,3 @@ export const s3Stores = (objects: Objects, writer: string): Stores => ({
   calls: createS3Calls(objects),
   files: createS3Files(objects),
 });
-
-// A log of one writer in numbered objects, `<name>/<number>`: the last is put anew with what is added, until it is large. After a put that
-// took more than one try a new one begins, since an earlier try may still arrive: then it finds what it brings.
-
-const SEGMENT_BYTES = 262_144; // bound: An object of a log in an S3 store is not put anew once it has so many bytes.
-
-export class ObjectLog {
-  readonly #objects: Objects;
-  readonly #name: string;
-  #number = 1;
-  #bytes = new Uint8Array();
-  #last: Promise<unknown> = Promise.resolve();
-
-  constructor(objects: Objects, name: string) {
-    this.#objects = objects;
-    this.#name = name;
-  }
-
-  /** Others see it when it resolves. What could not be put may still arrive. */
-  append(bytes: Uint8Array): Promise<void> {
-    const put = this.#last.then(() => this.#append(bytes));
-    this.#last = put.catch(() => undefined);
-    return put;
-  }
-
-  async #append(bytes: Uint8Array): Promise<void> {
-    const all = Buffer.concat([this.#bytes, bytes]);
-    let tries = 0;
-    try {
-      tries = await this.#objects.put(
-        `${this.#name}/${String(this.#number).padStart(6, '0')}`,
-        all,
-      );
-      this.#bytes = all;
-    } finally {
-      if (tries !== 1 || all.length >= SEGMENT_BYTES) {
-        this.#number += 1;
-        this.#bytes = new Uint8Array();
-      }
-    }
-  }
-}
-
-/** -1: there is none. */
-export const logSize = async (objects: Objects, name: string): Promise<number> => {
-  const found = await objects.list(`${name}/`);
-  return found.length === 0 ? -1 : found.reduce((sum, { bytes }) => sum + bytes, 0);
-};
-
-/** From the byte on; `null` bytes of an object that is gone are none. */
-export const readLog = async (objects: Objects, name: string, from = 0): Promise<Uint8Array> => {
-  const pieces: Promise<Uint8Array>[] = [];
-  let at = 0;
-  for (const { key, bytes } of await objects.list(`${name}/`)) {
-    const skip = Math.max(0, from - at);
-    at += bytes;
-    if (skip < bytes)
-      pieces.push(objects.get(key).then((found) => (found ?? new Uint8Array()).subarray(skip)));
-  }
-  return Buffer.concat(await Promise.all(pieces));
-};

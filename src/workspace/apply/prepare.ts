@@ -5,7 +5,7 @@ import { dirOf, targetDirs, targetPaths } from './paths.js';
 import { isStillDirectory } from './resolve-path.js';
 import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { resultMode } from './backups.js';
 

@@ -17,7 +17,7 @@ import { freshId } from './paths.js';
 import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 import type { RecoveredTransaction } from '../ports.js';
 
 const LOOK_MS = 2_000; // bound: Time for the stat of one directory; a filesystem that works needs far less.

@@ -114,7 +114,7 @@ export const findBubblewrap = async (
 /** Whole or not at all: made next to the place, then renamed. Returns null if it is there. */
 const fetchInto = async (place: string, env: Environment): Promise<string | null> => {
   const fetched = await fetchWheel(WHEEL, env, (wheel) => fromZip(wheel, FILES));
-  if ('why' in fetched) return fetched.why;
+  if ('reason' in fetched) return fetched.reason;
   const partial = `${place}.${randomUUID()}`;
   try {
     for (const { name, bytes } of fetched.value) {

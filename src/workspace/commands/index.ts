@@ -180,7 +180,7 @@ async function runBoxed(
 
 /** Returns the outcome with the reasons of Emend at the end of the output. Throws if the sandbox could not be made. */
 function boxedOutcome(
-  { told: status = '', ...ran }: ProcessOutcome,
+  { report: status = '', ...ran }: ProcessOutcome,
   end: ConfinedEnd,
   {
     madeGit,

@@ -17,7 +17,7 @@ import { rebase3 } from '../../edits/internal.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { CommitRequest } from '../ports.js';
 import type { ProposalFile } from '../proposal.js';
-import { together } from '../../system/turns.js';
+import { together } from '../../system/together.js';
 
 const COMMIT_CONCURRENCY = 4; // bound: Files planned at once: each runs up to four short git processes.
 

@@ -14,7 +14,7 @@ import { repositoryAround } from '../../system/known-workspaces.js';
 import { lstat, realpath } from '../../system/fs.js';
 import { readGiven } from '../../system/given-file.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
-import { timeFor } from '../../system/turns.js';
+import { timeFor } from '../../system/time-limit.js';
 import type { Result } from '../ports.js';
 import { failIfForeign } from './git-file.js';
 import { guardOf, SPEAKS_TO_REMOTE, type Guard } from './program-guard.js';

@@ -39,7 +39,7 @@ beforeEach(async () => {
     archive: createArchive({ dir: join(dir, 'archive') }),
     blobs: createBlobStore({ dir: join(dir, 'blobs') }),
     timings: resolveTimings({}),
-    clock: { now: () => 0 },
+    clock: { time_ms: () => 0 },
     checkHome: () => Promise.resolve(),
     logger: { warn: () => undefined },
     group: {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { maskRequest, restoreAnswer } from '../../../src/activities/frame/secrets.js';
-import { Vault } from '../../../src/system/secrets.js';
+import { Vault } from '../../../src/system/vault.js';
 import { ports } from '../../exam/secrets/exam.js';
 
 const KEY = ['MIIEq8ZrT2vL', 'k0XnB5wYc7Jd', 'F1sH=='];

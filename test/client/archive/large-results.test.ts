@@ -64,7 +64,7 @@ const archiveResult = async (emend: Emend, name: ActivityName, result: object): 
     records: emend.records,
     edits: { run: async () => [] },
     timings: emend.timings,
-    clock: { now: () => 0 },
+    clock: { time_ms: () => 0 },
     checkHome: () => Promise.resolve(),
     logger: { warn: () => undefined },
   } as unknown as ActivityPorts;

@@ -6,7 +6,7 @@ import type { Emend } from '../../../src/client/types.js';
 import { storePaths } from '../../../src/stores/location.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import { queueNames } from '../../../src/shared/names.js';
-import { knownHosts, recordStart } from '../../../src/stores/home.js';
+import { knownHosts, recordStart } from '../../../src/stores/hosts.js';
 import { fakeEmend, FakeServer, startedData, problemOf, tempDir, NOTHING_UNUSED } from '../fake.js';
 import { holds } from '../../support/blobs.js';
 

@@ -6,7 +6,7 @@ import { groupProblems, hostOf, listHosts, silentNote } from '../../../src/clien
 import { listRuns } from '../../../src/client/runs/list.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { showRun } from '../../../src/client/runs/show.js';
-import { recordStart, knownHosts, type HostStart } from '../../../src/stores/home.js';
+import { recordStart, knownHosts, type HostStart } from '../../../src/stores/hosts.js';
 import { storePaths } from '../../../src/stores/location.js';
 import type { SeenWorker } from '../../../src/temporal/live-workers.js';
 import type { DecisionPoint } from '../../../src/shared/decisions.js';
