@@ -37,6 +37,10 @@ interface Seen {
   readonly logged: Set<string>;
   /** Keys of runs that have recorded calls: the worker that makes one has written to the log of the run. */
   readonly called: Set<string>;
+  /** Size in bytes of the log of each run. */
+  readonly logBytes: Map<string, number>;
+  /** The largest size in bytes at which the index has read the log of each run. A log only grows. */
+  readonly indexedBytes: Map<string, number>;
 }
 
 /** Throws ProblemError `disk` or `store_unusable` if the files cannot be listed. */
@@ -50,6 +54,8 @@ export const verifyFiles = async (
     named: new Map(),
     logged: new Set(),
     called: new Set(),
+    logBytes: new Map(),
+    indexedBytes: new Map(),
   };
   const places = store === home ? [home] : [home, store];
   let files = 0;
@@ -63,7 +69,12 @@ export const verifyFiles = async (
   return {
     files,
     bytes,
-    damaged: [...seen.damaged, ...lostLogs(store, seen), ...missingOf(store, seen)],
+    damaged: [
+      ...seen.damaged,
+      ...lostLogs(store, seen),
+      ...shortenedLogs(store, seen),
+      ...missingOf(store, seen),
+    ],
   };
 };
 
@@ -96,6 +107,8 @@ const verify = async (
   const run = runOf(name);
   if (run !== null && LOG.test(name)) seen.logged.add(run);
   if (run !== null && name.startsWith('calls/')) seen.called.add(run);
+  if (run !== null && DISK_LOG.test(name)) seen.logBytes.set(run, text.length);
+  if (name === INDEX) noteIndexed(text, seen);
   const ref = refOfName(name);
   if (ref !== null) seen.blobs.add(ref);
   for (const named of blobRefsIn(text)) if (!seen.named.has(named)) seen.named.set(named, name);
@@ -115,6 +128,11 @@ const damagedFile = (path: string, name: string, fault: string): DamagedFile => 
   fix: `Restore it from a backup, or put it aside: mv ${shellWord(path)} ${shellWord(`${path}.damaged`)}`,
 });
 
+/** The index of runs below the home, and its rows of runs whose archives are on a disk. */
+const INDEX = 'index/runs.log';
+const INDEX_ROW = /^R([^\t\n]+)\t[^\n]*?"stamp":"(\d+)-/gm;
+const DISK_LOG = /^archive\/[^/]+\/log[.]jsonl$/;
+
 /** In a bucket a log is a folder of objects. */
 const LOG = /^archive\/[^/]+\/log[^/]*(?:\.jsonl$|\/)/;
 
@@ -132,6 +150,29 @@ const lostLogs = (store: string, { logged, called }: Seen): readonly DamagedFile
         fix: 'Restore it from a backup.',
       };
     });
+
+/** Notes the size that each log had when the index read it. A row begins with the key of its run, and its stamp with the size. */
+const noteIndexed = (index: string, { indexedBytes }: Seen): void => {
+  for (const [, run = '', size = ''] of index.matchAll(INDEX_ROW))
+    indexedBytes.set(run, Math.max(indexedBytes.get(run) ?? 0, Number(size)));
+};
+
+/** Returns the logs that were cut off. Their lines are whole, so no checksum shows it. */
+const shortenedLogs = (store: string, { logBytes, indexedBytes }: Seen): readonly DamagedFile[] =>
+  [...logBytes].flatMap(([run, bytes]) => {
+    const indexed = indexedBytes.get(run) ?? 0;
+    if (bytes >= indexed || bytes === 0) return [];
+    const name = `archive/${run}/log.jsonl`;
+    return [
+      {
+        path: `${store}/${name}`,
+        run,
+        fault: `it has ${bytes} bytes, and had ${indexed} when the index read it`,
+        effect: '`show` and `list` miss the last events of the run, perhaps its end.',
+        fix: 'Restore it from a backup.',
+      },
+    ];
+  });
 
 /** Files in which a reference to a content is one. */
 const NAMES_CONTENTS = /^(?:archive\/.*\.jsonl|calls|records\/steps|transactions|blobs)/;

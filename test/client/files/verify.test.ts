@@ -98,6 +98,20 @@ test('the log of a run that has recorded calls is named if it is missing', async
   ]);
 });
 
+test('a log that is shorter than when the index read it is named', async () => {
+  const log = line({ ref: `sha256:${KEPT}` });
+  const bytes = 2 * log.length;
+  put('index/runs.log', `R${RUN}\t0\tclosed\tended\t\t\t{"stamp":"${bytes}-k1"}\t\n`);
+  put(`archive/${RUN}/log.jsonl`, log.repeat(2));
+  expect(await damaged()).not.toContainEqual(expect.arrayContaining([`archive/${RUN}/log.jsonl`]));
+  put(`archive/${RUN}/log.jsonl`, log);
+  expect(await damaged()).toContainEqual([
+    `archive/${RUN}/log.jsonl`,
+    RUN,
+    `it has ${log.length} bytes, and had ${bytes} when the index read it`,
+  ]);
+});
+
 test('the command prints run, meaning and what to type, and exits with 7; whole, with 0', async () => {
   const run = async (...args: readonly string[]) => {
     const io = fakeIo({ env: { EMEND_HOME: home } });
