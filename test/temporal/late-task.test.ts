@@ -44,7 +44,7 @@ test('the work of an attempt that the server gave up before it arrived is not be
     timings: resolveTimings({}),
     checkHome: quiet,
     archive: { append: quiet },
-    clock: { now: () => new Date() },
+    clock: { time_ms: () => Date.now() },
     edits: createEditRunner(),
     logger: {},
   } as unknown as ActivityPorts;

@@ -1,4 +1,7 @@
-/** For refusals only: the place that looks most like what was wanted, and how it differs. Nothing is ever applied by likeness. */
+/**
+ * Finds the place that looks most like the requested text, and describes how it differs. Refusals show it; no edit is applied there. The
+ * characters that look alike (LOOKALIKES) also serve the pass `lookalikes` (locate/fold.ts).
+ */
 import { quoted, sameEnds } from '../../shared/text.js';
 import { characterName } from '../text/codec.js';
 import { withoutBackslashes, withPlainEntities } from '../text/escapes.js';

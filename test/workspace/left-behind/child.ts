@@ -38,7 +38,12 @@ const commit = async (task: LeftBehindTask) => {
 const format = async (task: LeftBehindTask) => {
   const { workspace, formatCommand } = task;
   const config = { formatCommand, env: [], sandbox: SANDBOX_ON, protected: [] };
-  const snapshot = { stepKey: 'step', workspace, config } as unknown as Snapshot;
+  const snapshot = {
+    stepKey: 'step',
+    workspace,
+    config,
+    targets: [],
+  } as unknown as Snapshot;
   const result = await formatted(
     portsFor(task) as unknown as ActivityPorts,
     { snapshot, changes: [{ ...file, by: 'model' } as never], sandbox: undefined },
