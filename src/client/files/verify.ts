@@ -105,13 +105,18 @@ const verify = async (
   const fault = faultIn(name, Buffer.from(text, 'latin1'));
   if (fault !== null) seen.damaged.push(damagedFile(path, name, fault));
   const run = runOf(name);
-  if (run !== null && LOG.test(name)) seen.logged.add(run);
-  if (run !== null && name.startsWith('calls/')) seen.called.add(run);
-  if (run !== null && DISK_LOG.test(name)) seen.logBytes.set(run, text.length);
+  if (run !== null) noteRun(name, run, text.length, seen);
   if (name === INDEX) noteIndexed(text, seen);
   const ref = refOfName(name);
   if (ref !== null) seen.blobs.add(ref);
   for (const named of blobRefsIn(text)) if (!seen.named.has(named)) seen.named.set(named, name);
+};
+
+/** Notes whether the file is the log of the run, or belongs to one of its calls. */
+const noteRun = (name: string, run: string, size_bytes: number, seen: Seen): void => {
+  if (LOG.test(name)) seen.logged.add(run);
+  if (name.startsWith('calls/')) seen.called.add(run);
+  if (DISK_LOG.test(name)) seen.logBytes.set(run, size_bytes);
 };
 
 const refOfName = (name: string): BlobRef | null => {
