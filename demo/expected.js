@@ -36,12 +36,12 @@ export const resultOf = async (repo, events) => {
     'HEAD',
     '^:/as npm delivers it',
   ];
-  const told = events
+  const eventLines = events
     .filter(({ type }) => TOLD.includes(type))
     .map((event) => `${eventText(event)}\n`);
   const result = new Map([
     ['git-log.txt', normal(git(repo, log).trimStart())],
-    ['told.txt', normal(told.join(''))],
+    ['told.txt', normal(eventLines.join(''))],
   ]);
   for (const folder of FOLDERS)
     for (const path of await filesOf(join(repo, folder)))

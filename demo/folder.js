@@ -4,22 +4,22 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ProblemError } from '../dist/src/client/index.js';
 
-/** Throws ProblemError `usage` when `wanted` holds something already. */
-export const openFolder = async (wanted) => {
+/** Makes the folders of a demo. Throws ProblemError `usage` if `directory` is not empty. */
+export const openFolder = async (directory) => {
   const path =
-    wanted === undefined
+    directory === undefined
       ? await mkdtemp(join(tmpdir(), 'emend-demo-'))
-      : await emptyDirectory(wanted);
+      : await emptyDirectory(directory);
   const dir = await realpath(path);
   return { dir, home: join(dir, 'home'), repo: join(dir, 'lodash') };
 };
 
-const emptyDirectory = async (wanted) => {
-  const path = resolve(wanted);
+const emptyDirectory = async (directory) => {
+  const path = resolve(directory);
   // Its parent must exist; where nothing can be made, reading says so.
   await mkdir(path).catch(() => undefined);
-  const held = await readdir(path).catch((error) => [error.code]);
-  if (held.length === 0) return path;
+  const entries = await readdir(path).catch((error) => [error.code]);
+  if (entries.length === 0) return path;
   throw new ProblemError({
     code: 'usage',
     message: `--dir: expected a directory that is empty, or whose parent exists; received ${path}.`,

@@ -16,12 +16,12 @@ export const jobHeading = ({ number, title, name, stepKey }) => [
  * saying. `width`: of a line, in characters.
  */
 export const teller = (width) => {
-  const asked = [];
+  const requestedFiles = [];
   let fileCount = 0;
   const place = (file) => {
-    const again = asked.includes(file);
-    if (!again) asked.push(file);
-    return `file ${asked.indexOf(file) + 1}/${fileCount}: ${file}${again ? ', asked again with the reason' : ''}`;
+    const again = requestedFiles.includes(file);
+    if (!again) requestedFiles.push(file);
+    return `file ${requestedFiles.indexOf(file) + 1}/${fileCount}: ${file}${again ? ', asked again with the reason' : ''}`;
   };
   const textOf = (event) => {
     switch (event.type) {
@@ -74,7 +74,7 @@ export const jobEnding = ({ result, seconds }) => [
 
 /** What each job took, by its run's own count, and what the rehearsal counted; and where to look. */
 export const totalLines = (ended, stage) => {
-  const sum = (of) => ended.reduce((total, run) => total + of(run), 0);
+  const sum = (countOf) => ended.reduce((total, run) => total + countOf(run), 0);
   const together = [sum(calls), sum(tokensIn), sum(tokensOut), sum(seconds)];
   return [
     '',

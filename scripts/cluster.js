@@ -18,7 +18,7 @@ import { endWithSignals, run } from './processes.js';
 const LIMIT_MS = 120 * 60_000;
 /** Of a test that names no limit of its own: twice the workers, and a database that syncs, take their time. */
 const TEST_MS = 240_000;
-const wanted = process.argv.slice(2);
+const pathParts = process.argv.slice(2);
 const total = { passed: 0, failed: 0, skipped: 0 };
 let cluster = null;
 let scratch = null;
@@ -46,18 +46,18 @@ const environment = (state) => {
   };
 };
 
-/** Those of both folders that are wanted; what is excluded is not. Throws where none is left, before anything is started. */
+/** Returns the test files of both folders whose paths have one of the parts. Throws if none is left, before anything is started. */
 const testFiles = async () => {
   const excluded = EXCLUDED_FILES.map(({ file }) => file);
-  const of = async (folder) =>
+  const testsIn = async (folder) =>
     (await readdir(join(root, folder)))
       .filter((name) => name.endsWith('.test.ts'))
       .map((name) => `${folder}/${name}`)
       .sort();
-  const all = { e2e: await of('test/e2e'), cluster: await of('test/cluster') };
+  const all = { e2e: await testsIn('test/e2e'), cluster: await testsIn('test/cluster') };
   const gone = excluded.find((file) => !all.e2e.includes(file));
   if (gone !== undefined) throw new Error(`${gone} is excluded and not there`);
-  const fits = (file) => wanted.length === 0 || wanted.some((part) => file.includes(part));
+  const fits = (file) => pathParts.length === 0 || pathParts.some((part) => file.includes(part));
   const files = {
     e2e: all.e2e.filter((file) => fits(file) && !excluded.includes(file)),
     cluster: all.cluster.filter(fits),
@@ -66,7 +66,7 @@ const testFiles = async () => {
   const only = EXCLUDED_FILES.filter(({ file }) => fits(file)).map(
     ({ file, why }) => `; ${file} is left out: ${why}`,
   );
-  throw new Error(`no test file fits ${wanted.join(' ')}${only.join('')}`);
+  throw new Error(`no test file fits ${pathParts.join(' ')}${only.join('')}`);
 };
 
 const jest = async (state, project, files) => {
@@ -117,7 +117,7 @@ const tellShares = async () => {
   console.log(
     `Activities carried out: ${sum.first} by the home that started the run, ${sum.second} by the other.`,
   );
-  if (wanted.length === 0 && sum.second === 0) total.failed += 1;
+  if (pathParts.length === 0 && sum.second === 0) total.failed += 1;
 };
 
 const tellExcluded = () => {

@@ -8,11 +8,11 @@ import { parseArgs } from 'node:util';
 import { root } from './install.js';
 
 const USAGE = 'usage: npm run exam:properties -- [--cases N] [--seed S], both whole numbers';
-const refuse = (why) => {
-  console.error(`${why}\n${USAGE}`);
+const refuse = (message) => {
+  console.error(`${message}\n${USAGE}`);
   process.exit(2);
 };
-const given = () => {
+const readOptions = () => {
   try {
     return parseArgs({
       options: {
@@ -25,7 +25,7 @@ const given = () => {
   }
 };
 
-const values = given();
+const values = readOptions();
 const [cases, seed] = [Number(values.cases), Number(values.seed)];
 if (!Number.isInteger(cases) || cases < 1 || !Number.isInteger(seed))
   refuse(`Cases ${values.cases}, seed ${values.seed}: not both are whole numbers.`);

@@ -21,11 +21,11 @@ export const ensureInstalled = async () => {
     );
     process.exit(1);
   }
-  const wanted = createHash('sha256')
+  const lockHash = createHash('sha256')
     .update(await readFile(lockFile))
     .digest('hex');
   const noted = await readFile(noteFile, 'utf8').catch(() => '');
-  if (noted.trim() === wanted) return;
+  if (noted.trim() === lockHash) return;
   if (await installedByHand()) return;
   console.log('Installing dependencies (npm ci --ignore-scripts) …');
   // The npm that runs this script is the one to go on with; another on PATH may be older.
@@ -39,7 +39,7 @@ export const ensureInstalled = async () => {
     console.error('The dependencies could not be installed; npm says why above.');
     process.exit(1);
   }
-  await writeFile(noteFile, `${wanted}\n`);
+  await writeFile(noteFile, `${lockHash}\n`);
 };
 
 /** Whoever typed `npm ci` need not wait for another: npm's own record of node_modules is compared with the lock file. */

@@ -33,8 +33,8 @@ export const shareOf = (seed) => (Number(seed) % SHARES) + 1;
 
 /** What stands after `--share`: its number and how many there are, or null where it is no share. */
 export const readShare = (text) => {
-  const [, number, of] = /^([1-9])\/([1-9])$/.exec(text) ?? [];
-  return Number(of) === SHARES && Number(number) <= SHARES
+  const [, number, shareCount] = /^([1-9])\/([1-9])$/.exec(text) ?? [];
+  return Number(shareCount) === SHARES && Number(number) <= SHARES
     ? { number: Number(number), of: SHARES }
     : null;
 };

@@ -45,7 +45,7 @@ const CHAOS_MS = 20 * 60_000;
 /** As many for each share. */
 const CHAOS_KILLS = 9 * SHARES;
 const seed = drawSeed();
-const left = () => Math.max(1_000, LIMIT_MS - (Date.now() - started));
+const remaining_ms = () => Math.max(1_000, LIMIT_MS - (Date.now() - started));
 
 /** Everything that the tests put into the temporary directory lies here, so that it can be found and removed afterwards. */
 const scratch = await mkdtemp(join(tmpdir(), 'emend-test-'));
@@ -97,14 +97,14 @@ const cached = (name) => join(root, 'node_modules', '.cache', name);
 const tool = (path, ...args) =>
   run(process.execPath, [join(root, 'node_modules', path), ...args], {
     cwd: root,
-    timeout_ms: left(),
+    timeout_ms: remaining_ms(),
     priority: constants.priority.PRIORITY_BELOW_NORMAL,
   });
 
 /** Its failed tests by name, or that it did not load. */
 const failedIn = ({ name, status, assertionResults }) => {
   const failed = assertionResults
-    .filter((each) => each.status === 'failed')
+    .filter((result) => result.status === 'failed')
     .map(({ fullName }) => fullName);
   const loaded = failed.length > 0 || status !== 'failed';
   return (loaded ? failed : ['did not load']).map((what) => `${relative(root, name)}: ${what}`);
@@ -129,7 +129,7 @@ const jest = async () => {
       '--runTestsByPath',
       ...(long ? filesOfLong() : filesOfTest()),
     ],
-    { cwd: root, env: testEnvironment(), timeout_ms: left() },
+    { cwd: root, env: testEnvironment(), timeout_ms: remaining_ms() },
   );
   const results = await readFile(resultFile, 'utf8').then(JSON.parse, () => null);
   if (results) {
@@ -152,7 +152,7 @@ const packed = () => {
     execFileSync(command, args, { cwd: root, encoding: 'utf8', timeout: STAGE_MS }),
   );
   const paths = files.map((file) => file.path);
-  const wanted = [
+  const required = [
     'dist/client.js',
     'dist/worker.js',
     'dist/workflow-bundle.js',
@@ -162,7 +162,7 @@ const packed = () => {
     'README.md',
     'CHANGELOG.md',
   ];
-  const missing = wanted.filter((path) => !paths.includes(path));
+  const missing = required.filter((path) => !paths.includes(path));
   const stray = paths.filter(
     (path) => /^(src|test|scripts|node_modules)\//.test(path) || /\.(tgz|env)$/.test(path),
   );
@@ -185,7 +185,7 @@ const chaos = () => {
   return run(process.execPath, args, {
     cwd: root,
     env: testEnvironment(),
-    timeout_ms: Math.min(CHAOS_MS, left()),
+    timeout_ms: Math.min(CHAOS_MS, remaining_ms()),
   });
 };
 
@@ -205,7 +205,7 @@ const CHECKS = [
       ],
       ['knip/bin/knip.js'],
     ];
-    for (const each of tools) if ((await tool(...each)) !== 0) return 1;
+    for (const parts of tools) if ((await tool(...parts)) !== 0) return 1;
     return 0;
   },
 ];

@@ -88,7 +88,7 @@ export const endCluster = async (file, keep = false) => {
 
 /** A CA of a day, and one certificate for the frontend and its clients. */
 const makeCertificates = (dir) => {
-  const at = (name) => join(dir, name);
+  const pathOf = (name) => join(dir, name);
   const serverName = 'temporal.test';
   const openssl = (...args) =>
     execFileSync('openssl', args, { cwd: dir, timeout: 60_000, stdio: 'ignore' });
@@ -102,9 +102,9 @@ const makeCertificates = (dir) => {
     '-subj',
     '/CN=Emend test CA',
     '-keyout',
-    at('ca.key'),
+    pathOf('ca.key'),
     '-out',
-    at('ca.pem'),
+    pathOf('ca.pem'),
   );
   openssl(
     'req',
@@ -112,9 +112,9 @@ const makeCertificates = (dir) => {
     '-subj',
     `/CN=${serverName}`,
     '-keyout',
-    at('leaf.key'),
+    pathOf('leaf.key'),
     '-out',
-    at('leaf.csr'),
+    pathOf('leaf.csr'),
     '-addext',
     `subjectAltName=DNS:${serverName}`,
   );
@@ -122,18 +122,18 @@ const makeCertificates = (dir) => {
     'x509',
     '-req',
     '-in',
-    at('leaf.csr'),
+    pathOf('leaf.csr'),
     '-CA',
-    at('ca.pem'),
+    pathOf('ca.pem'),
     '-CAkey',
-    at('ca.key'),
+    pathOf('ca.key'),
     '-CAcreateserial',
     '-days',
     '1',
     '-copy_extensions',
     'copy',
     '-out',
-    at('leaf.pem'),
+    pathOf('leaf.pem'),
   );
-  return { ca: at('ca.pem'), cert: at('leaf.pem'), key: at('leaf.key'), serverName };
+  return { ca: pathOf('ca.pem'), cert: pathOf('leaf.pem'), key: pathOf('leaf.key'), serverName };
 };

@@ -29,7 +29,7 @@ const interpolate = (text, variables) =>
 
 const everyText = (node, change) => {
   if (typeof node === 'string') return change(node);
-  if (Array.isArray(node)) return node.map((each) => everyText(each, change));
+  if (Array.isArray(node)) return node.map((item) => everyText(item, change));
   if (node === null || typeof node !== 'object') return node;
   return Object.fromEntries(
     Object.entries(node).map(([key, value]) => [key, everyText(value, change)]),
@@ -41,7 +41,7 @@ const readCompose = async (variables) => {
   const text = await readFile(join(root, 'docker-compose.yml'), 'utf8');
   // Not before the dependencies are installed.
   const { parse } = await import('yaml');
-  return everyText(parse(text, { merge: true }), (each) => interpolate(each, variables));
+  return everyText(parse(text, { merge: true }), (value) => interpolate(value, variables));
 };
 
 /** A service's command and environment, for whoever starts it in another way; `variables` as `docker compose` would find them. */
@@ -178,7 +178,7 @@ export const serviceProcess = async (state, name, variables = {}, what = 'run') 
   );
   const mounts = await mountsOf(name, service, compose, state);
   const table = join(state.dir, `${name}.mounts`);
-  await writeFile(table, mounts.map((each) => `${each.join('\t')}\n`).join(''));
+  await writeFile(table, mounts.map((mount) => `${mount.join('\t')}\n`).join(''));
   const at = mounts.some(([, target]) => target === '/workspace') ? '/workspace' : '/';
   const asRoot = process.getuid() === 0 ? [] : ['--map-root-user'];
   return {

@@ -53,20 +53,20 @@ const dryRun = async () => {
 const mutantRun = async ({ activeMutant: { id: mutant }, testFilter }) => {
   tests ??= await loadTests();
   firstRun ??= JSON.parse(readFileSync(FIRST_RUN, 'utf8'));
-  const wanted = new Set(testFilter ?? tests.map(({ id }) => id));
+  const testIds = new Set(testFilter ?? tests.map(({ id }) => id));
   const chosen = tests
-    .filter(({ id }) => wanted.has(id))
+    .filter(({ id }) => testIds.has(id))
     .sort((one, other) => firstRun.took[one.id] - firstRun.took[other.id]);
   shared.activeMutant = mutant;
   try {
-    for (const [at, test] of chosen.entries()) {
+    for (const [index, test] of chosen.entries()) {
       shared.hitCount = 0;
       shared.hitLimit = LOOPS_FROM + LOOPS_TIMES * (firstRun.reached[test.id]?.[mutant] ?? 0);
       const failureMessage = await failureOf(test);
       if (shared.hitCount > shared.hitLimit)
         return { status: 'timeout', reason: `${test.id}: it loops` };
       if (failureMessage !== undefined)
-        return { status: 'killed', killedBy: [test.id], failureMessage, nrOfTests: at + 1 };
+        return { status: 'killed', killedBy: [test.id], failureMessage, nrOfTests: index + 1 };
     }
     return { status: 'survived', nrOfTests: chosen.length };
   } finally {

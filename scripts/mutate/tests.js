@@ -62,7 +62,7 @@ const once = (functions) => {
   let done;
   return () =>
     (done ??= (async () => {
-      for (const each of functions) await each();
+      for (const run of functions) await run();
     })());
 };
 
@@ -81,11 +81,11 @@ export const loadTests = async () => {
     const found = [];
     const { children, hooks } = getState().rootDescribeBlock;
     collect({ children: children.slice(before), hooks }, [], async () => undefined, found);
-    for (const each of found) {
-      const id = `${name}: ${each.name}`;
+    for (const test of found) {
+      const id = `${name}: ${test.name}`;
       const nth = (ids.get(id) ?? 0) + 1;
       ids.set(id, nth);
-      tests.push({ ...each, id: nth === 1 ? id : `${id} (${nth})`, fileName });
+      tests.push({ ...test, id: nth === 1 ? id : `${id} (${nth})`, fileName });
     }
   }
   return tests;

@@ -19,13 +19,13 @@ const COLOURS = {
 
 const PLAIN_STYLE = { colour: PLAIN, bold: false, dim: false };
 const styleAfter = (style, codes) =>
-  codes.reduce((now, code) => {
+  codes.reduce((current, code) => {
     if (code === 0) return PLAIN_STYLE;
-    if (code === 1) return { ...now, bold: true };
-    if (code === 2) return { ...now, dim: true };
-    if (code === 22) return { ...now, bold: false, dim: false };
-    if (code === 39) return { ...now, colour: PLAIN };
-    if (COLOURS[code] !== undefined) return { ...now, colour: COLOURS[code] };
+    if (code === 1) return { ...current, bold: true };
+    if (code === 2) return { ...current, dim: true };
+    if (code === 22) return { ...current, bold: false, dim: false };
+    if (code === 39) return { ...current, colour: PLAIN };
+    if (COLOURS[code] !== undefined) return { ...current, colour: COLOURS[code] };
     throw new Error(`a colour that this does not know: ${code}`);
   }, style);
 
@@ -110,7 +110,7 @@ export const terminalSvg = ({ output, columns, title }) => {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${escaped(title)}">`,
     `<rect width="100%" height="100%" rx="8" fill="${BACKGROUND}"/>`,
     `<g fill="${PLAIN}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${FONT_px}">`,
-    ...lines.flatMap((line, at) => runsOf(line).map((run) => runSvg(run, at))),
+    ...lines.flatMap((line, index) => runsOf(line).map((run) => runSvg(run, index))),
     '</g>',
     '</svg>',
     '',
