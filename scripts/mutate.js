@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
 
-/** 90 of 100 mutants noticed; exit code 1 below. */
-const GOAL_PERCENT = 90;
+/** Of 100 mutants at least so many are noticed, in all files together and in each file; exit code 1 below. */
+const GOAL_PERCENT = 92;
+const GOAL_OF_A_FILE_PERCENT = 80;
 
 const { values } = parseArgs({
   options: {
@@ -71,10 +72,24 @@ const results = await new Stryker({
   tempDirName: '.stryker-tmp',
 }).runMutationTest();
 
-const noticed = results.filter(({ status }) => status === 'Killed' || status === 'Timeout').length;
-const counted = results.filter(({ status }) =>
-  ['Killed', 'Timeout', 'Survived', 'NoCoverage'].includes(status),
-).length;
-const percent = counted === 0 ? 0 : (100 * noticed) / counted;
+/** Counts the mutants that a test notices. Those that do not compile, and those of modules' tables, are not mutants of behaviour. */
+function scoreOf(mutants) {
+  const withStatus = (...statuses) =>
+    mutants.filter(({ status }) => statuses.includes(status)).length;
+  const noticed = withStatus('Killed', 'Timeout');
+  const counted = noticed + withStatus('Survived', 'NoCoverage');
+  return { counted, percent: counted === 0 ? 100 : (100 * noticed) / counted };
+}
+
+const weak = [...new Set(results.map(({ fileName }) => fileName))]
+  .map((path) => ({ path, ...scoreOf(results.filter(({ fileName }) => fileName === path)) }))
+  .filter(({ percent }) => percent < GOAL_OF_A_FILE_PERCENT)
+  .sort((a, b) => a.percent - b.percent);
+for (const { path, percent, counted } of weak)
+  console.log(
+    `${percent.toFixed(1)} % of ${counted} in ${path} (goal ${GOAL_OF_A_FILE_PERCENT} %)`,
+  );
+
+const { percent, counted } = scoreOf(results);
 console.log(`${percent.toFixed(1)} % of ${counted} mutants noticed (goal ${GOAL_PERCENT} %)`);
-process.exitCode = percent >= GOAL_PERCENT ? 0 : 1;
+process.exitCode = percent >= GOAL_PERCENT && weak.length === 0 ? 0 : 1;
