@@ -1,8 +1,9 @@
 /** docs/formats.md: each example is run, and each refusal has its row. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer, detectFormat, type OfferedFile } from '../../src/edits/index.js';
 import { DIALECTS, FORMATS, TOLERANCES, type AnswerFormat } from '../../src/shared/formats.js';
+import { readScenario, scenarioNames } from './scenario-run.js';
 
 const DOC = readFileSync('docs/formats.md', 'utf8');
 
@@ -92,14 +93,8 @@ describe('docs/formats.md', () => {
         /(?:\bcode: |\b(?:refuse|refusal|invalid|fault|bad)\(\s*)'([a-z]+(?:_[a-z]+)*)'/g,
       ))
         codes.add(code!);
-    for (const name of readdirSync('test/scenarios')) {
-      const file = `test/scenarios/${name}/refusal`;
-      if (!existsSync(file)) continue;
-      const { reasons } = JSON.parse(readFileSync(file, 'utf8')) as {
-        reasons?: { code: string }[];
-      };
-      for (const { code } of reasons ?? []) codes.add(code);
-    }
+    for (const name of scenarioNames())
+      for (const { code } of readScenario(name).refusal?.reasons ?? []) codes.add(code);
     // Not codes of reasons, but words that the pattern finds: what a reader counts, and outcomes.
     for (const word of ['characters', 'lines', 'prose', 'declined']) codes.delete(word);
     expect(codes.size).toBeGreaterThan(60);

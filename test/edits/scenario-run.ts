@@ -1,7 +1,7 @@
 /**
- * Reads and runs a scenario folder (`test/scenarios/README.md`): `base/`, `answer`, `scenario.json`, and `expected/` or `refusal`.
+ * Reads and runs a scenario (`test/scenarios/README.md`): `scenario.json`, `base/`, `answer`, and `expected/` or `refusal`.
  */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
@@ -14,7 +14,9 @@ import type {
   ApplyAnswerInput,
   ApplyOptions,
   OfferedFile,
+  Reason,
 } from '../../src/edits/types.js';
+import { readTxtar } from '../support/txtar.js';
 
 interface ScenarioFile {
   readonly format: ApplyAnswerInput['format'];
@@ -40,28 +42,57 @@ type Tree = Record<string, string>;
 interface Seen {
   readonly [key: string]: unknown;
   readonly outcome: AnswerOutcome['outcome'];
+  readonly reasons?: readonly Reason[];
 }
 
 const FOLDER = fileURLToPath(new URL('../scenarios/', import.meta.url));
 
+const ENDING = '.txtar';
+
 export const scenarioNames = (): string[] =>
   readdirSync(FOLDER)
-    .filter((name) => /^\d{3,4}_/.test(name))
+    .filter((name) => name.endsWith(ENDING))
+    .map((name) => name.slice(0, -ENDING.length))
     .sort();
 
-const treeOf = (folder: string): Map<string, Buffer> => {
-  const files = existsSync(folder)
-    ? readdirSync(folder, { recursive: true, withFileTypes: true })
-    : [];
-  return new Map(
-    files
-      .filter((entry) => entry.isFile())
-      .map((entry) => {
-        const path = join(entry.parentPath, entry.name);
-        return [path.slice(folder.length + 1), readFileSync(path)];
-      }),
+interface Scenario {
+  readonly settings: ScenarioFile;
+  readonly answer: string;
+  readonly base: ReadonlyMap<string, Buffer>;
+  readonly expected: ReadonlyMap<string, Buffer>;
+  /** The outcome with all its reasons; null: the response is applied. */
+  readonly refusal: Seen | null;
+}
+
+/** Reads the file of a scenario. Throws if a part is missing, or if a part has a name that means nothing. */
+export const readScenario = (name: string): Scenario => {
+  const files = new Map<string, Buffer>();
+  for (const { path, bytes } of readTxtar(readFileSync(join(FOLDER, `${name}${ENDING}`), 'utf8'))) {
+    if (!/^(?:scenario\.json|answer|refusal|(?:base|expected)\/.+)$/.test(path) || files.has(path))
+      throw new Error(`${name}: ${path} is no part of a scenario, or stands twice`);
+    files.set(path, bytes);
+  }
+  const [settings, answer, refused] = ['scenario.json', 'answer', 'refusal'].map((path) =>
+    files.get(path)?.toString('utf8'),
   );
+  if (settings === undefined || answer === undefined)
+    throw new Error(`${name} needs a scenario.json and an answer`);
+  return {
+    settings: JSON.parse(settings) as ScenarioFile,
+    answer,
+    base: treeIn(files, 'base/'),
+    expected: treeIn(files, 'expected/'),
+    refusal: refused === undefined ? null : (JSON.parse(refused) as Seen),
+  };
 };
+
+const treeIn = (files: ReadonlyMap<string, Buffer>, folder: string): Map<string, Buffer> =>
+  new Map(
+    [...files]
+      .filter(([path]) => path.startsWith(folder))
+      .map(([path, bytes]) => [path.slice(folder.length), bytes]),
+  );
+
 const plain = (tree: ReadonlyMap<string, Uint8Array>): Tree =>
   Object.fromEntries(
     [...tree].sort().map(([path, bytes]) => [path, Buffer.from(bytes).toString('latin1')]),
@@ -76,30 +107,23 @@ export interface Ran {
 export const loadAllSyntax = (): Promise<Syntax> =>
   loadSyntax(LANGUAGES.flatMap(({ endings }) => endings.map((ending) => `x${ending}`)));
 
-/** What the engine made of the scenario, and what the folder says it must make of it, as comparable objects. */
+/** What the engine made of the scenario, and what the file says it must make of it, as comparable objects. */
 export const runScenario = (name: string, syntax: Syntax): Ran => {
-  const folder = join(FOLDER, name);
-  const said = JSON.parse(readFileSync(join(folder, 'scenario.json'), 'utf8')) as ScenarioFile;
-  const base = treeOf(join(folder, 'base'));
-  const { base: hashes, ...options } = said.options ?? {};
+  const { settings, answer, base, expected, refusal: wantedRefusal } = readScenario(name);
+  const { base: hashes, ...options } = settings.options ?? {};
   const outcome = applyAnswer({
-    format: said.format,
-    answer: readFileSync(join(folder, 'answer'), 'utf8'),
-    files: offeredFiles(said, base),
+    format: settings.format,
+    answer,
+    files: offeredFiles(settings, base),
     options: {
       requireMarker: false,
       ...options,
-      ...(said.syntax === true ? { syntax } : {}),
+      ...(settings.syntax === true ? { syntax } : {}),
       ...(hashes === undefined ? {} : { base: new Map(Object.entries(hashes)) }),
     },
   });
-  if (existsSync(join(folder, 'refusal')))
-    return {
-      found: refusal(outcome),
-      wanted: JSON.parse(readFileSync(join(folder, 'refusal'), 'utf8')) as Seen,
-    };
-  const { modes = {}, ...expect } = said.expect ?? {};
-  const tree = plain(treeOf(join(folder, 'expected')));
+  if (wantedRefusal !== null) return { found: refusal(outcome), wanted: wantedRefusal };
+  const { modes = {}, ...expect } = settings.expect ?? {};
   return {
     found: edited(outcome, base),
     wanted: {
@@ -110,7 +134,7 @@ export const runScenario = (name: string, syntax: Syntax): Ran => {
       renames: [],
       ...expect,
       modes,
-      tree,
+      tree: plain(expected),
     },
   };
 };

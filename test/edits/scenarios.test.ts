@@ -1,4 +1,4 @@
-/** Every folder of test/scenarios: data only, whole objects compared. */
+/** Every file of test/scenarios: data only, whole objects compared. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Syntax } from '../../src/edits/syntax-port.js';
 import { loadAllSyntax, runScenario, scenarioNames } from './scenario-run.js';

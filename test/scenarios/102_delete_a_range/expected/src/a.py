@@ -1,7 +1,0 @@
-import os
-
-def first(x):
-    return 0
-
-def second(x):
-    return first(x) + 1

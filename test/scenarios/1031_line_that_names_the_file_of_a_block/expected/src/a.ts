@@ -1,2 +1,0 @@
-const v = 1;
-const w = 2;

@@ -1,2 +1,0 @@
-const v = 2;
-const w = 2;

@@ -1,7 +1,0 @@
-import os
-
-def first(x):
-    return int(x)
-
-def second(x):
-    return first(x) + 1

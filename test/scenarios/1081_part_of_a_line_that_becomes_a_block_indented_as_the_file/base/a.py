@@ -1,3 +1,0 @@
-def f(xs):
-    total(xs)
-    done()

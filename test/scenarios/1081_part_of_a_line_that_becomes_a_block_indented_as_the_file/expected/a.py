@@ -1,4 +1,0 @@
-def f(xs):
-    for x in xs:
-        total(x)
-    done()

@@ -1,6 +1,0 @@
-one
-2
-three
-4
-five
-6

@@ -1,2 +1,0 @@
-const a = 2;
-const b = 2;

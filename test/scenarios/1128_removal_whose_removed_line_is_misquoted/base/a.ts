@@ -1,3 +1,0 @@
-keep();
-remove();
-run();

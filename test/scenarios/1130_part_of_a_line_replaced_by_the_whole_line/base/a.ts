@@ -1,3 +1,0 @@
-export const a = 1;
-  run(a);
-  // - two

@@ -1,7 +1,0 @@
-import os
-
-def first(x):
-r
-
-def second(x):
-    return first(x) + 1

@@ -1,6 +1,0 @@
-def load(path):
-    return open(path).read()
-
-
-def main():
-    print(load("x"))

@@ -1,7 +1,0 @@
-def load(path):
-    # ... rest of the code ...
-    return open(path).read()
-
-
-def main():
-    print(load("x"))

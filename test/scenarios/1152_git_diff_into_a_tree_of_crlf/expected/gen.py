@@ -1,3 +1,0 @@
-a
-# ... existing code ...
-b

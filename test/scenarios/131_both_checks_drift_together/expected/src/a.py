@@ -1,8 +1,0 @@
-import os
-
-def first(x):
-r
-    return 0
-
-def second(x):
-    return first(x) + 1

@@ -1,7 +1,0 @@
-a
-same
-b
-same
-c
-same
-d

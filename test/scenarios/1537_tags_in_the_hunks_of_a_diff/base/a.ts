@@ -1,2 +1,0 @@
-export const END = '</think>';
-export const START = '<think>';

@@ -1,2 +1,0 @@
-say(“hello”, 1);
-end

@@ -1,5 +1,0 @@
-class A:
-    def f(self):
-        x = 2
-        
-        return x

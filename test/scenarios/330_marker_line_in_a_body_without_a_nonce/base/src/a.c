@@ -1,3 +1,0 @@
-a
-REPLACE:
-b

@@ -1,4 +1,0 @@
-END
-FILE: x
-FIND:
-z

@@ -1,4 +1,0 @@
-END
-FILE: y
-FIND:
-z

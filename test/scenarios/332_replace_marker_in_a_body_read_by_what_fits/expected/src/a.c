@@ -1,4 +1,0 @@
-b
-REPLACE:
-c
-z

@@ -1,5 +1,0 @@
-a
-REPLACE:
-b
-x
-a

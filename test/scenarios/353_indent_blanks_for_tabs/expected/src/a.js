@@ -1,7 +1,0 @@
-function f() {
-	if (a) {
-		c();
-		if (d)
-			b();
-	}
-}

@@ -1,6 +1,0 @@
-start();
-one();
-two();
-three();
-end();
-last();

@@ -1,7 +1,0 @@
-start();
-one();
-two();
-three();
-end();
-last();
-end();

@@ -1,3 +1,0 @@
-start();
-finish();
-last();

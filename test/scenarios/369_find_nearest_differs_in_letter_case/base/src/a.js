@@ -1,3 +1,0 @@
-one();
-sayHello(name);
-two();

@@ -1,3 +1,0 @@
-// ... existing code ...
-b
-c

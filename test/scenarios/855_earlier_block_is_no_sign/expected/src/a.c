@@ -1,5 +1,0 @@
-{
-	z();
-{
-SOMEBODY ELSE
-{ // 5

@@ -1,6 +1,0 @@
-int add(int a, int b) {
-    return a + b;
-}
-int sub(int a, int b) {
-    return a - b;
-}

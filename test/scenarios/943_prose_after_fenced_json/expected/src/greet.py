@@ -1,6 +1,0 @@
-def greet():
-    print("hi")
-
-
-greet()
-greet()

@@ -1,5 +1,0 @@
-def greet():
-    print("hi")
-
-
-greet()

@@ -1,9 +1,0 @@
-import os
-
-HOME = os.environ["HOME"]
-
-LIMIT = 4
-
-
-def greet():
-    print(LIMIT)

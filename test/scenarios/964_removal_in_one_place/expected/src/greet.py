@@ -1,9 +1,0 @@
-import os
-
-HOME = os.environ["HOME"]
-
-LIMIT = 3
-
-
-def greet():
-    print(LIMIT)

@@ -1,5 +1,0 @@
-def greet():
-    print("hello")
-
-
-greet()
