@@ -50,5 +50,5 @@ function section({ path, bytes }: ArchivedFile): string {
 /** Text that an editor, a diff and git show as it is: UTF-8 without marks and control characters, and without a line that opens a file. */
 const isPlain = (text: string, bytes: Buffer): boolean =>
   Buffer.from(text).equals(bytes) &&
-  !/[\0-\x08\x0b-\x1f\x7f\ufeff]/.test(text) &&
+  !/(?![\n\t])[\p{Cc}\ufeff]/u.test(text) &&
   !text.split('\n').some((line) => HEADING.test(line.trimEnd()));
