@@ -17,6 +17,8 @@ const FIXTURES = /^test\/(?:scenarios|histories)\//;
 const NOT_OF_THIS_REPOSITORY: Readonly<Record<string, readonly string[]>> = {
   'an example of a file in the repository of a user': [
     './a.js',
+    'a.ts',
+    'b.ts',
     'src/a.js',
     'src/a.ts',
     'src/ready.js',
