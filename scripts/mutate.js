@@ -4,6 +4,7 @@
  * spends most of its time: at least so many are noticed. The report is reports/mutation/mutation.html.
  */
 import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
@@ -87,7 +88,7 @@ const weak = [...new Set(results.map(({ fileName }) => fileName))]
   .sort((a, b) => a.percent - b.percent);
 for (const { path, percent, counted } of weak)
   console.log(
-    `${percent.toFixed(1)} % of ${counted} in ${path} (goal ${GOAL_OF_A_FILE_PERCENT} %)`,
+    `${percent.toFixed(1)} % of ${counted} in ${relative(process.cwd(), path)} (goal ${GOAL_OF_A_FILE_PERCENT} %)`,
   );
 
 const { percent, counted } = scoreOf(results);

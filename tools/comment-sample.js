@@ -1,10 +1,12 @@
 /**
- * `node tools/comment-sample.js SEED [COUNT]`: draws comments of the sources and tests at random, and prints each with its place and the code
- * below it, so that a reader can judge it. Consecutive lines with `//` are one comment. The same seed draws the same comments of a commit.
+ * `node --import ./scripts/typescript.js tools/comment-sample.js SEED [COUNT]`: draws comments of the sources and tests at random, and prints
+ * each with its place and the code below it, so that a reader can judge it. Consecutive lines with `//` are one comment. The same seed draws
+ * the same comments of a commit.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import ts from 'typescript';
+import { commentRanges } from '../test/support/comments.ts';
+import { randomFrom } from '../test/support/seeded.ts';
 
 const PARTS = ['src', 'test', 'scripts', 'bench', 'demo', 'worker.ts', 'client.ts'];
 const CODE = /[.](?:tsx?|js)$/;
@@ -13,37 +15,10 @@ const NO_TEXT =
   /^(?:\/\/|\/\*)\s*(?:eslint|oxlint|@ts-|@vitest|@jest|bound:|v8 ignore|Stryker|prettier|#)/;
 const CODE_LINES_SHOWN = 4;
 
-/** mulberry32: numbers in [0, 1). */
-function randomFrom(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** Returns the spans of all comments; lines with `//` that follow each other are one span. */
-function commentSpans(text, path) {
-  const kind = path.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
-  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, false, kind);
-  const spans = new Map();
-  const collect = (position) => {
-    const found = [
-      ...(ts.getLeadingCommentRanges(text, position) ?? []),
-      ...(ts.getTrailingCommentRanges(text, position) ?? []),
-    ];
-    for (const { pos, end } of found) spans.set(pos, end);
-  };
-  const walk = (node) => {
-    collect(node.getFullStart());
-    collect(node.getEnd());
-    ts.forEachChild(node, walk);
-  };
-  walk(source);
+/** Returns the ranges of all comments; lines with `//` that follow each other are one range. */
+function mergedRanges(path, text) {
   const merged = [];
-  for (const [pos, end] of [...spans].sort((a, b) => a[0] - b[0])) {
+  for (const { pos, end } of commentRanges(path, text).toSorted((a, b) => a.pos - b.pos)) {
     const last = merged.at(-1);
     const isNextLine =
       last !== undefined &&
@@ -54,12 +29,12 @@ function commentSpans(text, path) {
     if (isNextLine) last.end = end;
     else merged.push({ pos, end });
   }
-  return merged.filter((span) => !NO_TEXT.test(text.slice(span.pos, span.end)));
+  return merged.filter(({ pos, end }) => !NO_TEXT.test(text.slice(pos, end)));
 }
 
 function commentsOf(path) {
   const text = readFileSync(path, 'utf8');
-  return commentSpans(text, path).map(({ pos, end }) => ({
+  return mergedRanges(path, text).map(({ pos, end }) => ({
     place: `${path}:${text.slice(0, pos).split('\n').length}`,
     comment: text.slice(pos, end),
     code: text.slice(end).replace(/^\n/, '').split('\n').slice(0, CODE_LINES_SHOWN).join('\n'),
@@ -68,16 +43,19 @@ function commentsOf(path) {
 
 const [seed, count = '200'] = process.argv.slice(2);
 if (!/^\d+$/.test(seed ?? '') || !/^\d+$/.test(count)) {
-  console.error('Expected: node tools/comment-sample.js SEED [COUNT]');
+  console.error(
+    'Expected: node --import ./scripts/typescript.js tools/comment-sample.js SEED [COUNT]',
+  );
   process.exit(2);
 }
 const paths = execFileSync('git', ['ls-files', ...PARTS], { encoding: 'utf8' })
   .split('\n')
   .filter((path) => CODE.test(path));
 const comments = paths.flatMap(commentsOf);
+const total = comments.length;
 const random = randomFrom(Number(seed));
 for (let drawn = 0; drawn < Number(count) && comments.length > 0; drawn += 1) {
   const [{ place, comment, code }] = comments.splice(Math.floor(random() * comments.length), 1);
   console.log(`== ${drawn + 1} ${place}\n${comment}\n-- code:\n${code}\n`);
 }
-console.log(`drawn from ${comments.length + Number(count)} comments`);
+console.log(`drawn from ${total} comments`);

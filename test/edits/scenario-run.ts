@@ -69,7 +69,7 @@ export const readScenario = (name: string): Scenario => {
   const files = new Map<string, Buffer>();
   for (const { path, bytes } of readTxtar(readFileSync(join(FOLDER, `${name}${ENDING}`), 'utf8'))) {
     if (!/^(?:scenario\.json|answer|refusal|(?:base|expected)\/.+)$/.test(path) || files.has(path))
-      throw new Error(`${name}: ${path} is no part of a scenario, or stands twice`);
+      throw new Error(`${name}: ${path} is no part of a scenario, or occurs twice`);
     files.set(path, bytes);
   }
   const [settings, answer, refused] = ['scenario.json', 'answer', 'refusal'].map((path) =>

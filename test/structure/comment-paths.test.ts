@@ -3,15 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import ts from 'typescript';
+import { commentRanges } from '../support/comments.js';
 
 const root = process.cwd();
 
 /** Files whose comments are read. */
 const COMMENTED =
   /^(?:(?:src|test|scripts|bench|demo|exam)\/.*\.(?:tsx?|js)|(?:worker|client)\.ts|docker-compose\.yml)$/;
-/** Inputs and recordings of tests: their comments belong to other projects. */
-const FIXTURES = /^test\/(?:scenarios|histories)\//;
 
 /** Paths that comments name although this repository has no such file, by the reason. */
 const NOT_OF_THIS_REPOSITORY: Readonly<Record<string, readonly string[]>> = {
@@ -61,25 +59,11 @@ const topFolders = new Set(
   repositoryFiles.filter((path) => path.includes('/')).map((path) => path.split('/')[0]),
 );
 
-/** The comments of a source, as the scanner finds them between its tokens: no text of a string or a template is one. */
-const commentsOf = (path: string, text: string): readonly string[] => {
-  if (path.endsWith('.yml')) return text.match(/(?<=^|\s)#.*/gm) ?? [];
-  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, false);
-  const comments = new Map<number, string>();
-  const visit = (node: ts.Node): void => {
-    const children = node.getChildren(source).filter((child) => !ts.isJSDoc(child));
-    // The text of a JSX element may look like a comment.
-    if (children.length === 0 && !ts.isJsxText(node))
-      for (const range of [
-        ...(ts.getLeadingCommentRanges(text, node.pos) ?? []),
-        ...(ts.getTrailingCommentRanges(text, node.end) ?? []),
-      ])
-        comments.set(range.pos, text.slice(range.pos, range.end));
-    for (const child of children) visit(child);
-  };
-  visit(source);
-  return [...comments.values()];
-};
+/** Returns the comments of a source or of docker-compose.yml. */
+const commentsOf = (path: string, text: string): readonly string[] =>
+  path.endsWith('.yml')
+    ? (text.match(/(?<=^|\s)#.*/gm) ?? [])
+    : commentRanges(path, text).map(({ pos, end }) => text.slice(pos, end));
 
 /** A word with a slash that does not continue a longer word, a URL or an absolute path. A pattern (`*`, `<name>`, `{a,b}`) is no path. */
 const WORD = /(?<![\w@$<>{}*~:/.…-])(?:\.{1,2}\/)*[\w@.-]+(?:\/[\w@.-]+)+(?!\w*\/?[*{<…$[(])/g;
@@ -108,7 +92,7 @@ const stalePaths = (path: string, text: string): readonly string[] =>
     .filter((named) => !exceptions.has(named));
 
 describe('paths in comments', () => {
-  const sources = repositoryFiles.filter((path) => COMMENTED.test(path) && !FIXTURES.test(path));
+  const sources = repositoryFiles.filter((path) => COMMENTED.test(path));
 
   test('each path that a comment names exists', () => {
     expect(sources.length).toBeGreaterThan(900);

@@ -18,7 +18,7 @@ describe('txtar', () => {
     expect(readTxtar(archive)).toEqual([file]);
   });
 
-  test('parts keep their order, and comments stand before the first', () => {
+  test('parts keep their order, and comments come before the first', () => {
     const files = readTxtar('# Two files.\n\n-- b/c.txt --\n1\n-- a b.txt --\n2\n');
     expect(files.map(({ path, bytes }) => [path, bytes.toString()])).toEqual([
       ['b/c.txt', '1\n'],
