@@ -120,6 +120,8 @@ inBrowser()('the list of many runs', () => {
       await page.keyboard.press('j');
       await page.keyboard.press('Enter');
       await page.waitForURL(new RegExp(`#/run/${keyOf(79)}$`));
+      // The address changes before the page does.
+      await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor({ state: 'detached' });
       await page.keyboard.press('g');
       await shown(page, 'Page 1');
       await page.keyboard.press(']');
