@@ -267,8 +267,9 @@ export async function scene(
     writeFileSync(join(repo, path), text);
     const job = await readJobFile({ jobPath: join(repo, path), workspace: repo, cwd: repo });
     await trustOwnJob({ home, repo }, path, text);
-    const { stepKey } = await startStep(emend, { job, ...options });
-    return resolveRun(emend, stepKey);
+    // The server knows a run by its workflow id at once, and by its key when its list of runs has caught up.
+    const { workflowId } = await startStep(emend, { job, ...options });
+    return resolveRun(emend, workflowId);
   };
   const settle: Scene['settle'] = async (run, limit_s = 40) => {
     const end = Date.now() + limit_s * 1000;

@@ -16,13 +16,14 @@ afterEach(async () => {
 });
 
 const JOB = '---\ntarget_files: [greet.js]\ncommit: true\n---\n# Greet politely\n\nSay good day.\n';
-const greeting = async (result: string): Promise<Scene> => {
+/** `fault`: an execution of the worker that is held (test/support/crash-worker.js). */
+const greeting = async (result: string, fault?: string): Promise<Scene> => {
   const s = (open = await scene(
     { 'greet.js': 'export const greet = () => "hello"; // as before\n' },
     [{ name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': result }) }],
   ));
   writeFileSync(join(s.repo, 'job.md'), JOB);
-  await s.worker();
+  await s.worker(fault);
   return s;
 };
 
@@ -155,8 +156,8 @@ test('a key for five files asks again with their number and takes paths; Enter, 
 });
 
 /** A run that waits for an approval; its tests take two seconds. */
-const waiting = async (verify = 'before_approval') => {
-  const s = await greeting('export const greet = () => "good day"; // as before\n');
+const waiting = async (verify = 'before_approval', fault?: string) => {
+  const s = await greeting('export const greet = () => "good day"; // as before\n', fault);
   s.write('job.md', JOB.replace('commit: true', `commit: true\ntest: sleep 2\nverify: ${verify}`));
   const started = await s.start('job.md', s.read('job.md'));
   const { decision } = (await s.settle(started)).status;
@@ -219,11 +220,12 @@ test('emend skip in a terminal ends with the run, revise with its next question,
 });
 
 test('emend approve without a terminal returns at once and names the command that waits', async () => {
-  const { s, run, decision } = await waiting();
+  const { s, run, decision } = await waiting('before_approval', 'commit:hold-before:1');
   const piped = inPipe(s, 'approve', run, '--decision', decision);
   expect([piped.status, piped.stdout]).toEqual([0, `${run}  approve: apply the proposed change\n`]);
   expect(piped.stderr).toContain(`To wait for its end: emend watch ${run}`);
   expect(s.git('log', '--oneline').trim().split('\n')).toHaveLength(1);
+  s.workers()[0]?.go();
   const watched = inPipe(s, 'watch', run);
   expect(watched.status).toBe(0);
   expect(s.git('log', '-1', '--format=%s').trim()).toBe('Greet politely');
