@@ -1,6 +1,7 @@
 /** Small real projects, each as a user has it: fetched from a registry, its dependencies installed in place, committed. One is generated. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -146,6 +147,8 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 `;
 const javaTest = (name: string, assertion: string): string =>
   `package demo;\n\npublic class ${name} {\n  @org.junit.Test\n  public void holds() {\n    org.junit.Assert.assertEquals(${assertion});\n  }\n}\n`;
+/** Java takes the home from the list of users. The sandbox shows the packages in HOME. */
+const HOME_OF_JAVA = `-Duser.home=${homedir()}`;
 const makeMaven = async (dir: string): Promise<void> => {
   await writeAll(dir, {
     'pom.xml': POM,
@@ -154,7 +157,7 @@ const makeMaven = async (dir: string): Promise<void> => {
     'src/test/java/demo/SumTest.java': javaTest('SumTest', '3, Sum.of(1, 2)'),
     '.gitignore': 'target\n',
   });
-  await userRuns(dir, 'mvn', '-B', '-q', 'test');
+  await userRuns(dir, 'mvn', HOME_OF_JAVA, '-B', '-q', 'test');
   await commitAll(dir);
 };
 
@@ -199,7 +202,7 @@ export const PROJECTS: readonly Project[] = [
     needs: ['npm'],
     make: npmPackage('zod@4.1.12', { vitest: '3.2.4' }),
     // A part of its tests.
-    test: 'npx vitest run src/v3/tests/p',
+    test: 'npx vitest run --no-color src/v3/tests/p',
     passed: sum(/^ +Tests +(\d+) passed/gm),
     changed: ['src/v3/helpers/util.ts', '\nexport const proposal = 7;\n'],
     added: [
@@ -258,7 +261,7 @@ export const PROJECTS: readonly Project[] = [
     name: 'maven (generated, with junit 4.13.2)',
     needs: ['mvn', 'java'],
     make: makeMaven,
-    test: 'mvn -B -o test',
+    test: `mvn '${HOME_OF_JAVA}' -B -o test`,
     passed: (output) => Number(/Tests run: (\d+)(?![^]*Tests run:)/.exec(output)?.[1]),
     changed: [
       'src/main/java/demo/Sum.java',
