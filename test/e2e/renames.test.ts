@@ -128,7 +128,9 @@ long(
     const messages = (await s.events(refused)).flatMap((event) =>
       event.type === 'answer_refused' ? [event.message] : [],
     );
-    expect(messages[0]).toMatch(/no file docs\/a\.md, and none may be created there/);
+    expect(messages[0]).toMatch(
+      /a\.md cannot be renamed to docs\/a\.md: no new file may be created there/,
+    );
     await s.answer(refused, 'abort');
     await s.end(refused);
     const skipped = await s.start('skipped.md', job(...keys, 'create: true'));
